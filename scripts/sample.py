@@ -1,0 +1,25 @@
+from pathlib import Path
+
+from job import job
+
+from taboo.tasks import load_task
+from taboo.tasks.sampling import load_items, seeded_sample, write_sample
+
+with job(snakemake) as (log, _):  # noqa: F821
+    params = snakemake.params  # noqa: F821
+    task = load_task(snakemake.wildcards.task)  # noqa: F821
+    items = load_items(
+        task,
+        mirror=Path(params.mirror) if params.mirror else None,
+        revision=params.data["revision"],
+        records=params.data["records"],
+        sha256=params.data["sha256"],
+    )
+    sample = seeded_sample(
+        items,
+        int(snakemake.wildcards.n),  # noqa: F821
+        params.seed,
+        task.stratum,
+    )
+    log.info("%d of %d items", len(sample), len(items))
+    write_sample(snakemake.output[0], task, sample)  # noqa: F821

@@ -1,0 +1,29 @@
+import pandas as pd
+from job import job
+
+from taboo.cells import read_cell
+from taboo.conditions import parse_condition
+from taboo.files import write_atomic
+from taboo.stats.tables import CellInput, cell_table, item_table, write_cells
+
+with job(snakemake) as (log, _):  # noqa: F821
+    inputs, outputs = snakemake.input, snakemake.output  # noqa: F821
+    cells = []
+    for spec, cell, scores in zip(
+        snakemake.params.cells,  # noqa: F821
+        inputs.cells,
+        inputs.scores,
+        strict=True,
+    ):
+        n = spec.pop("n")
+        spec["condition"] = parse_condition(spec["condition"], spec.pop("max_new_tokens"))
+        table, _metadata = read_cell(cell)
+        cells.append(
+            CellInput(
+                **spec, cell=table.to_pandas().head(n), scores=pd.read_parquet(scores).head(n)
+            )
+        )
+    items = item_table(cells)
+    write_atomic(outputs.item_rows, lambda file: items.to_parquet(file, index=False))
+    write_cells(outputs.cells, cell_table(items))
+    log.info("%d cells, %d rows of items", len(cells), len(items))

@@ -1,0 +1,95 @@
+"""MMLU: the first letter that the answer states (paper section 3.3)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from taboo.scoring.base import ScoreError, Verdict
+from taboo.scoring.text import answer_part
+
+_LETTERS = "ABCDEFGHIJ"
+_MANY_UNPARSED = 0.2
+# What may stand before a letter that is set apart: quotes, brackets, emphasis, LaTeX.
+_OPEN = r"(?:\\boxed\{|\\text(?:bf)?\{|\\\(|[\s(\[{*_\"'“‘`$.…:,;-])*"
+_MARKER = (
+    r"\b(?:answer|choice|option|letter)(?:[ \t]+(?:is|was|would[ \t]+be|should[ \t]+be|must[ \t]+be)\b"
+    r"|[ \t]*[*_]*[ \t]*[:=])(?:[ \t]*(?:the[ \t]+)?(?:option|choice|letter|answer)\b)?:?"
+)
+# Words after which, or before which, a capital letter on its own is a choice.
+_LEAD = r"(?i:\b(?:is|it's|be|choose|chose|pick|select|option|choice|letter)|[’']s)[ \t]+"
+_REASON = r"(?=[ \t]+(?:because|since|is[ \t]+(?:the[ \t]+)?(?:correct|right|true|best|answer))\b)"
+
+
+def check_item(item: Mapping[str, Any]) -> None:
+    """Raise ScoreError unless the item has choices and an answer among them."""
+    gold(item)
+
+
+def gold(item: Mapping[str, Any]) -> str:
+    """The letter of the right choice; `answer` is its position from 0, or the letter itself."""
+    choices, answer = item.get("choices"), item.get("answer")
+    if not isinstance(choices, Sequence) or not 2 <= len(choices) <= len(_LETTERS):
+        raise ScoreError(f"`choices` must be a list of 2 to {len(_LETTERS)} texts")
+    letters = _LETTERS[: len(choices)]
+    if isinstance(answer, str) and len(answer) == 1 and answer.upper() in letters:
+        return answer.upper()
+    if type(answer) is not int or not 0 <= answer < len(letters):
+        raise ScoreError(
+            f"`answer` must be 0 to {len(letters) - 1} or {letters[0]} to {letters[-1]}, found {answer!r}"
+        )
+    return letters[answer]
+
+
+def score_text(item: Mapping[str, Any], text: str) -> Verdict:
+    """The first of these that there is, up to the first invented next question:
+
+    1. `leading`: the text starts with a letter that is set apart (`B`, `b)`, `(D)`, `**C**`, `B. 4`, `C because`).
+    2. `stated`: a letter after `answer:`, `the answer is`, `option is` or the like.
+    3. `marked`: a letter in brackets or emphasis of its own, `(D)` or `**C**`.
+    4. `named`: a capital letter after `is`, `choose`, `option` and the like, or before `because`, `since`, `is correct`.
+
+    `A` followed by a word is the article (so is `I` the pronoun), unless a reason or verdict follows (`A because …`). No letter: the outcome is `unparsed`.
+    """
+    target = gold(item)
+    letter, rule = _read(answer_part(text), _LETTERS[: len(item["choices"])])
+    correct = letter == target
+    outcome = "unparsed" if letter is None else "correct" if correct else "wrong"
+    return Verdict(correct, outcome, letter, rule)
+
+
+def cell_warnings(verdicts: Sequence[Verdict]) -> list[str]:
+    """What is suspicious about a cell: nothing right at all, or many texts without a letter."""
+    found = []
+    if verdicts and not any(verdict.correct for verdict in verdicts):
+        found.append(f"accuracy is exactly 0 over {len(verdicts)} items; guessing gives 0.25")
+    unparsed = sum(verdict.outcome == "unparsed" for verdict in verdicts)
+    if unparsed > _MANY_UNPARSED * len(verdicts):
+        found.append(f"{unparsed} of {len(verdicts)} texts state no letter")
+    return found
+
+
+def _read(text: str, letters: str) -> tuple[str | None, str]:
+    for rule, pattern in _rules(letters):
+        if match := pattern.search(text):
+            return match[match.lastgroup or "letter"].upper(), rule
+    return None, "none"
+
+
+@cache
+def _rules(letters: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    words = "".join(letter for letter in letters if letter in "AI")
+    names = "".join(letter for letter in letters if letter not in "AI")
+    # A letter is set apart if no word, hyphen, apostrophe, slash or the like goes on from it.
+    apart = r"(?![\w+#&/-]|[’'][a-zA-Z]|\.\w)"
+    no_word = r"(?![ \t]+[^\W\d_])"
+    reason = r"(?=[ \t]+(?:because|since|as|is[ \t]+(?:the[ \t]+)?(?:correct|right|true|best|answer))\b|[ \t]+(?:or|and)[ \t]+[A-J]\b)"
+    small = letters.lower()
+    letter = rf"(?P<letter>[{names}]{apart}|[{words or '0'}]{apart}(?:{no_word}|{reason})|[{small}]{apart}{no_word})"
+    named = rf"(?P<letter>[{names}]{apart}|[{words or '0'}]{apart}{no_word})"
+    return (
+        ("leading", re.compile(rf"\A{_OPEN}{letter}")),
+        ("stated", re.compile(rf"(?i:{_MARKER}){_OPEN}{letter}")),
+        ("marked", re.compile(rf"(?:\(|\*\*|\\boxed\{{)(?P<letter>[{letters}])(?:[.)]|\*\*|\}})")),
+        ("named", re.compile(rf"{_LEAD}{named}|(?<![\w'’-])(?P<before>[{letters}]){_REASON}")),
+    )

@@ -1,0 +1,86 @@
+"""TriviaQA: exact match with the alias set after normalisation (paper section 3.3)."""
+
+import re
+import string
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from taboo.scoring.base import ScoreError, Verdict
+from taboo.scoring.text import answer_part
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_LEAD = re.compile(r"\A\W*(?:(?:the|my)\s+)?(?:(?:final|correct)\s+)?answer\s*(?:is\b\s*:?|:)\s*", re.I)
+# The end of a first sentence or the start of a bracketed remark. A full stop after one or two
+# letters (`U.S.`, `St.`, `J.`) ends no sentence.
+_REMARK = re.compile(r"(?<=\w{3})[.!?;](?=\s)|\s+[(\[]")
+
+
+def check_item(item: Mapping[str, Any]) -> None:
+    """Raise ScoreError unless the item has an answer to compare with."""
+    if not _golds(item):
+        raise ScoreError("`answer` has neither a `value` nor `aliases`")
+
+
+def normalise(text: str) -> str:
+    """SQuAD's normal form: lower case, no punctuation, no articles, single spaces.
+
+    Punctuation is everything that Unicode calls so. Where nothing but articles is left (`A`, `The The`) they stay, and where nothing but punctuation is, the punctuation: the normal form of a text is empty only if the text is blank.
+    """
+    return _normal(text, "")
+
+
+def score_text(item: Mapping[str, Any], text: str) -> Verdict:
+    """Exact match of the answer with the full alias set; never part of it, never empty.
+
+    The answer is the first line with text, up to the first invented next question, without a leading `The answer is`. If the line as a whole is no alias, its first sentence without a bracketed remark is compared too (`Mark Twain. He wrote …`, `Paris (France)`). A hyphen or other mark may count as nothing (SQuAD's rule) or as a space (TriviaQA's): `Spider-Man` equals both `spiderman` and `spider man`.
+    """
+    golds = _golds(item)
+    lines = answer_part(text).split("\n")
+    line = next((line.strip() for line in lines if line.strip()), "")
+    line = _LEAD.sub("", line).strip() or line
+    short = _REMARK.split(line, maxsplit=1)[0].strip()
+    for candidate, rule in ((line, "line"), (short, "first_sentence")):
+        if candidate and _forms(candidate) & golds:
+            return Verdict(True, "correct", candidate, rule)
+    if not line:
+        return Verdict(False, "unparsed", None, "none")
+    return Verdict(False, "wrong", line, "line")
+
+
+def missing_golds(items: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The ids of items whose gold `value` is not in their alias set after normalisation.
+
+    They are scored against the value all the same.
+    """
+    found = []
+    for item in items:
+        answer = item["answer"]
+        aliases = [*answer.get("aliases", ()), *answer.get("normalized_aliases", ())]
+        if not _forms(answer["value"]) & set().union(*map(_forms, aliases)):
+            found.append(str(item.get("item_id", item.get("question_id"))))
+    return found
+
+
+def _golds(item: Mapping[str, Any]) -> set[str]:
+    answer = item.get("answer")
+    if not isinstance(answer, Mapping):
+        raise ScoreError(f"`answer` must have `value` and `aliases`, found {answer!r}")
+    texts = [answer.get("value"), answer.get("normalized_value")]
+    texts += [*answer.get("aliases", ()), *answer.get("normalized_aliases", ())]
+    return set().union(*(_forms(text) for text in texts if text))
+
+
+def _forms(text: str) -> set[str]:
+    return {_normal(text, ""), _normal(text, " ")} - {""}
+
+
+def _normal(text: str, mark: str) -> str:
+    text = unicodedata.normalize("NFKC", text).casefold()
+    bare = "".join(mark if _is_mark(character) else character for character in text)
+    short = " ".join(_ARTICLES.sub(" ", bare).split())
+    return short or " ".join(bare.split()) or " ".join(text.split())
+
+
+def _is_mark(character: str) -> bool:
+    return character in string.punctuation or unicodedata.category(character).startswith("P")
