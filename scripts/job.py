@@ -1,11 +1,16 @@
 """What all scripts share: a log file, and a record of what was made."""
 
 import logging
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+# Scripts run in processes of their own, on a cluster on other machines or in containers, where the
+# library need not be installed. They import this file first.
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from taboo.provenance.records import write_records
 

@@ -15,12 +15,15 @@ with job(snakemake) as (log, _):  # noqa: F821
         inputs.scores,
         strict=True,
     ):
-        n = spec.pop("n")
-        spec["condition"] = parse_condition(spec["condition"], spec.pop("max_new_tokens"))
-        table, _metadata = read_cell(cell)
+        n = spec["n"]
+        condition = parse_condition(spec["condition"], spec["max_new_tokens"])
+        rest = {k: v for k, v in spec.items() if k not in ("n", "condition", "max_new_tokens")}
         cells.append(
             CellInput(
-                **spec, cell=table.to_pandas().head(n), scores=pd.read_parquet(scores).head(n)
+                **rest,
+                condition=condition,
+                cell=read_cell(cell)[0].to_pandas().head(n),
+                scores=pd.read_parquet(scores).head(n),
             )
         )
     items = item_table(cells)

@@ -140,7 +140,11 @@ def _check_record(line: bytes, recipe: str) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
         content = {name: value for name, value in record.items() if name != "sha256"}
-        intact = record["sha256"] == sha256_json(content) and record["recipe"] == recipe
+        intact = (
+            record["sha256"] == sha256_json(content)
+            and record["recipe"] == recipe
+            and canonical_json(record) == line
+        )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return record if intact else None

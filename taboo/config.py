@@ -102,13 +102,15 @@ def _known(where: str, name: str, allowed: Iterable[str]) -> None:
 
 def _explain(error: jsonschema.ValidationError) -> str:
     where = ".".join(map(str, error.absolute_path)) or "the configuration"
+    rule: Any = error.validator_value
     if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
-        allowed = sorted(error.schema.get("properties", {}))
+        schema: Any = error.schema
+        allowed = sorted(schema.get("properties", {}))
         unknown = sorted(set(error.instance) - set(allowed))
         return f"{where}: unknown key {', '.join(map(str, unknown))}; allowed: {', '.join(allowed)}"
     if error.validator == "enum":
-        return f"{where}: {error.instance!r} is not allowed; allowed: {', '.join(map(str, error.validator_value))}"
+        return f"{where}: {error.instance!r} is not allowed; allowed: {', '.join(map(str, rule))}"
     if error.validator == "oneOf":
-        forms = [" + ".join(form.get("required", [])) for form in error.validator_value]
+        forms = [" + ".join(form.get("required", [])) for form in rule]
         return f"{where}: {error.instance!r} has none of the allowed forms: {'; '.join(forms)}"
     return f"{where}: {error.message}"

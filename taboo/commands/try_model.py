@@ -2,11 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from tokenizers import Tokenizer
 
 from taboo.commands.configuration import configuration
 from taboo.conditions import Condition
@@ -36,6 +36,8 @@ def run(options: argparse.Namespace) -> int:
     """Print both continuations, the tokens that an intervention forced marked «so»."""
     from taboo.engine import Request, open_engine
 
+    if options.rank < 1:
+        raise ValueError("--rank must be 1 or more; rank 0 is the baseline, shown anyway")
     folder = model_folder(options.model)
     conditions = [
         Condition(0, max_new_tokens=options.tokens),
@@ -45,13 +47,12 @@ def run(options: argparse.Namespace) -> int:
             max_new_tokens=options.tokens,
         ),
     ]
-    if options.rank < 1:
-        raise ValueError("--rank must be 1 or more; rank 0 is the baseline, shown anyway")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     engine = open_engine(folder, precision=options.precision)
     requests = [Request("prompt", options.prompt, condition) for condition in conditions]
     found = {g.condition: g for g in engine.generate(requests)}
     table = Table(*(condition.name for condition in conditions), expand=True)
-    table.add_row(*(marked(engine.tokenizer, found[condition]) for condition in conditions))
+    table.add_row(*(marked(tokenizer, found[condition]) for condition in conditions))
     table.add_section()
     table.add_row(*(facts(found[condition]) for condition in conditions))
     Console().print(table)
@@ -72,11 +73,11 @@ def model_folder(name: str) -> Path:
     raise ValueError(f"{name} is neither a model folder nor a configured model")
 
 
-def marked(tokenizer: Any, generation: Generation) -> Text:
+def marked(tokenizer: Tokenizer, generation: Generation) -> Text:
     """The continuation with each forced token between « and »."""
     text, shown, waiting, forced = Text(), "", "", False
     for position, intervened in enumerate(generation.intervened, start=1):
-        so_far = tokenizer.decode(generation.token_ids[:position], skip_special_tokens=True)
+        so_far = tokenizer.decode(list(generation.token_ids[:position]), skip_special_tokens=True)
         waiting, forced = so_far[len(shown) :], forced or intervened
         if waiting.endswith("\N{REPLACEMENT CHARACTER}"):
             continue  # a character that is not complete yet

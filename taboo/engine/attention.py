@@ -11,7 +11,7 @@ from transformers import AttentionInterface
 
 IMPLEMENTATION = "taboo_slots"
 BLOCK = 64
-"""Positions are counted in blocks of this many; what lies beyond a row's end is masked."""
+"""Positions are stored in blocks of this many; what lies beyond a row's end is masked."""
 FLOAT32_BLOCK = 128
 """In float32 the product of weights and values is summed in blocks of this many positions, since the order in which the library sums depends on how many there are."""
 
@@ -138,51 +138,76 @@ class Prefill:
         _, query_heads, count, head_dim = query.shape
         heads = keys.shape[0]
         rows = query[0].reshape(heads, -1, head_dim)
-        parts = [torch.bmm(rows, keys[:, :, : self.width])]
-        if self.prefix is not None:
-            parts.insert(0, torch.bmm(rows, self.prefix.keys[layer]))
-        scores = torch.cat(parts, -1).view(heads, -1, count, self._columns)
-        scores = torch.add(self._bias(window, query), scores, alpha=scaling)
-        weights = scores.softmax(-1).view(heads, -1, self._columns)
-        result = weighted_sum(weights[..., -self.width :], values[:, : self.width])
-        if self.prefix is not None:
-            result += torch.bmm(weights[..., : self.prefix.width], self.prefix.values[layer])
+        rows = rows * scaling
+        own = torch.bmm(rows, keys[:, :, : self.width]).view(heads, -1, count, self.width)
+        own += self._bias(window, query)
+        own = own.view(heads, -1, self.width)
+        prefix = self.prefix
+        if prefix is None:
+            result = weighted_sum(own.softmax(-1), values[:, : self.width])
+        else:
+            scores = prefix_scores(rows, prefix, layer)
+            if window is not None:
+                seen = prefix_window(prefix, self._at(query), window, query.dtype)
+                scores.view(heads, -1, count, prefix.width).add_(seen)
+            weights = torch.cat([scores, own], -1).softmax(-1)
+            result = weighted_sum(weights[..., prefix.width :], values[:, : self.width])
+            result += torch.bmm(weights[..., : prefix.width], prefix.values[layer])
         return result.view(1, query_heads, count, head_dim).transpose(1, 2)
 
-    @property
-    def _columns(self) -> int:
-        return self.width + (self.prefix.width if self.prefix is not None else 0)
+    def _at(self, like: torch.Tensor) -> torch.Tensor:
+        """Positions of the new tokens in the whole prompt."""
+        shared = self.prefix.length if self.prefix is not None else 0
+        return torch.arange(self.start, self.end, device=like.device) + shared
 
     def _bias(self, window: int | None, like: torch.Tensor) -> torch.Tensor:
         if window not in self.bias:
-            shared = self.prefix.length if self.prefix is not None else 0
-            at = torch.arange(self.start, self.end, device=like.device) + shared
-            self.bias[window] = visibility(at, self.prefix, self.width, window, like.dtype)
+            at = torch.arange(self.start, self.end, device=like.device)
+            self.bias[window] = own_visibility(at, self.width, window, like.dtype)
         return self.bias[window]
 
 
 class SlotCache:
-    """The key/value cache of `slots` rows with `width` positions each, prefixes not counted."""
+    """The key/value cache of `slots` rows with `width` positions each, prefixes not counted.
+
+    One pair of tensors per layer, `keys[layer]` [slots, heads, D, width] and `values[layer]` [slots, heads, width, D]. Matrix products want them contiguous, so the cache is as wide as its longest row needs and is copied when that changes by a block (`resize`).
+    """
 
     def __init__(self, shape: CacheShape, slots: int, width: int):
         self.shape = shape
-        self.width = round_up(width, shape.block)
-        self.keys = torch.zeros(
-            shape.layers, slots, shape.heads, shape.head_dim, self.width, **shape.options
-        )
-        self.values = torch.zeros(
-            shape.layers, slots, shape.heads, self.width, shape.head_dim, **shape.options
-        )
+        self.slots = slots
+        self.width = width
+        self.keys, self.values = self._layers(shape.layers, width)
+
+    def _layers(self, layers: int, width: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        shape = self.shape
+        rows, options = (self.slots, shape.heads), shape.options
+        keys = [torch.zeros(*rows, shape.head_dim, width, **options) for _ in range(layers)]
+        values = [torch.zeros(*rows, width, shape.head_dim, **options) for _ in range(layers)]
+        return keys, values
+
+    def resize(self, width: int) -> None:
+        """Give every row `width` positions; what lies beyond is dropped, what is new is zero."""
+        kept = min(width, self.width)
+        for layer in range(self.shape.layers):
+            (keys,), (values,) = self._layers(1, width)
+            keys[..., :kept] = self.keys[layer][..., :kept]
+            values[:, :, :kept] = self.values[layer][:, :, :kept]
+            self.keys[layer], self.values[layer] = keys, values
+        self.width = width
 
     def fill(self, slot: int, prompt: Context) -> None:
         """Put a prompt's own keys and values into a slot."""
-        self.keys[:, slot, :, :, : prompt.length] = prompt.keys[..., : prompt.length]
-        self.values[:, slot, :, : prompt.length] = prompt.values[:, :, : prompt.length]
+        length = prompt.length
+        for layer in range(self.shape.layers):
+            self.keys[layer][slot, :, :, :length] = prompt.keys[layer, ..., :length]
+            self.values[layer][slot, :, :length] = prompt.values[layer, :, :length]
 
     def move(self, source: int, target: int, length: int) -> None:
         """Copy the first `length` positions of a slot to another slot."""
-        self.keys[:, target, :, :, :length] = self.keys[:, source, :, :, :length]
-        self.values[:, target, :, :length] = self.values[:, source, :, :length]
+        for keys, values in zip(self.keys, self.values, strict=True):
+            keys[target, :, :, :length] = keys[source, :, :, :length]
+            values[target, :, :length] = values[source, :, :length]
 
 
 @dataclass(frozen=True)
@@ -196,16 +221,15 @@ class Sharers:
 class Decode:
     """The forward pass over the newest token of each of the first n rows of a cache.
 
-    `at` int64 [n] is where each row's new token goes in its own part; `width` is how many positions of the cache are looked at, the same for all rows. Rows are independent of each other; those with one prefix attend to it in one matrix product.
+    `at` int64 [n] is where each row's new token goes in its own part. Rows are independent of each other; those with one prefix attend to it in one matrix product.
     """
 
-    def __init__(self, cache: SlotCache, at: torch.Tensor, width: int, sharers: list[Sharers]):
+    def __init__(self, cache: SlotCache, at: torch.Tensor, sharers: list[Sharers]):
         self.cache = cache
         self.at = at
-        self.width = width
         self.sharers = sharers
         self.rows = torch.arange(len(at), device=at.device)
-        self.bias: dict[tuple[int, int | None], torch.Tensor] = {}
+        self.bias: dict[int | None, torch.Tensor] = {}
 
     def attend(
         self,
@@ -218,19 +242,20 @@ class Decode:
     ) -> torch.Tensor:
         """See `Step`."""
         n, query_heads, _, head_dim = query.shape
-        heads = key.shape[1]
+        heads, width = key.shape[1], self.cache.width
         keys, values = self.cache.keys[layer], self.cache.values[layer]
         keys[self.rows, :, :, self.at] = key[:, :, 0]
         values[self.rows, :, self.at] = value[:, :, 0]
-        keys = keys[:n, :, :, : self.width].view(n * heads, head_dim, self.width)
-        values = values[:n, :, : self.width].view(n * heads, self.width, head_dim)
-        query = query.reshape(n, heads, -1, head_dim)
-        own = torch.bmm(query.view(n * heads, -1, head_dim), keys).view(n, heads, -1, self.width)
+        keys = keys[:n].view(n * heads, head_dim, width)
+        values = values[:n].view(n * heads, width, head_dim)
+        query = query.reshape(n, heads, -1, head_dim) * scaling
+        own = torch.bmm(query.view(n * heads, -1, head_dim), keys).view(n, heads, -1, width)
+        own += self._bias(window, query.dtype)
         if len(self.sharers) == 1:
-            own, shared = self._softmax(0, layer, query, own, scaling, window)
+            weights, shared = self._softmax(self.sharers[0], layer, query, own, window)
         else:
-            own, shared = self._softmax_by_prefix(layer, query, own, scaling, window)
-        result = weighted_sum(own.reshape(n * heads, -1, self.width), values)
+            weights, shared = self._softmax_by_prefix(layer, query, own, window)
+        result = weighted_sum(weights.reshape(n * heads, -1, width), values)
         result = result.view(n, heads, -1, head_dim)
         if shared is not None:
             result += shared
@@ -238,77 +263,79 @@ class Decode:
 
     def _softmax(
         self,
-        index: int,
+        sharers: Sharers,
         layer: int,
         query: torch.Tensor,
         own: torch.Tensor,
-        scaling: float,
         window: int | None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Weights `[n, heads, group, width]` of own positions, and the part of the result that comes from the prefix."""
-        n, heads, group, head_dim = query.shape
-        prefix = self.sharers[index].prefix
-        bias = self._bias(index, window, query.dtype)
+        """From scores to weights of own positions `[n, heads, group, width]`, and what the prefix adds to the result."""
+        prefix = sharers.prefix
         if prefix is None:
-            return torch.add(bias, own, alpha=scaling).softmax(-1), None
+            return own.softmax(-1), None
+        n, heads, group, head_dim = query.shape
         by_head = query.transpose(0, 1).reshape(heads, n * group, head_dim)
-        scores = torch.bmm(by_head, prefix.keys[layer]).view(heads, n, group, prefix.width)
-        scores = torch.cat([scores.transpose(0, 1), own], -1)
-        weights = torch.add(bias, scores, alpha=scaling).softmax(-1)
+        scores = prefix_scores(by_head, prefix, layer).view(heads, n, group, prefix.width)
+        if window is not None:
+            at = self.at if sharers.rows is None else self.at[sharers.rows]
+            scores += prefix_window(prefix, at + prefix.length, window, query.dtype)[:, None]
+        weights = torch.cat([scores.transpose(0, 1), own], -1).softmax(-1)
         shared = weights[..., : prefix.width].transpose(0, 1)
         shared = shared.reshape(heads, n * group, prefix.width)
         shared = torch.bmm(shared, prefix.values[layer]).view(heads, n, group, head_dim)
         return weights[..., prefix.width :], shared.transpose(0, 1)
 
     def _softmax_by_prefix(
-        self,
-        layer: int,
-        query: torch.Tensor,
-        own: torch.Tensor,
-        scaling: float,
-        window: int | None,
+        self, layer: int, query: torch.Tensor, own: torch.Tensor, window: int | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         all_weights, all_shared = torch.empty_like(own), torch.zeros_like(query)
-        for index, sharers in enumerate(self.sharers):
+        for sharers in self.sharers:
             rows = sharers.rows
-            weights, shared = self._softmax(index, layer, query[rows], own[rows], scaling, window)
+            weights, shared = self._softmax(sharers, layer, query[rows], own[rows], window)
             all_weights[rows] = weights
             if shared is not None:
                 all_shared[rows] = shared
         return all_weights, all_shared
 
-    def _bias(self, index: int, window: int | None, dtype: torch.dtype) -> torch.Tensor:
-        key = index, window
-        if key not in self.bias:
-            prefix, rows = self.sharers[index].prefix, self.sharers[index].rows
-            at = self.at if rows is None else self.at[rows]
-            at = at + (prefix.length if prefix is not None else 0)
-            bias = visibility(at, prefix, self.width, window, dtype)
-            self.bias[key] = bias[:, None, None]
-        return self.bias[key]
+    def _bias(self, window: int | None, dtype: torch.dtype) -> torch.Tensor:
+        if window not in self.bias:
+            bias = own_visibility(self.at, self.cache.width, window, dtype)
+            self.bias[window] = bias[:, None, None]
+        return self.bias[window]
 
 
-def visibility(
-    at: torch.Tensor,
-    prefix: Context | None,
-    width: int,
-    window: int | None,
-    dtype: torch.dtype,
+def own_visibility(
+    at: torch.Tensor, width: int, window: int | None, dtype: torch.dtype
 ) -> torch.Tensor:
-    """What is added to the scores: 0 where a token at position `at` [n] may look, −inf elsewhere.
+    """Added to the scores `[n, width]` of own positions: 0 where a token at own position `at` [n] may look, −inf elsewhere.
 
-    Columns are the prefix's stored positions, then `width` own ones: `[n, columns]`. With a sliding window only the last `window` positions, its own included, are seen.
+    With a sliding window only the last `window` positions, its own included, are seen.
     """
     position = torch.arange(width, device=at.device)
-    if prefix is not None:
-        shared = torch.arange(prefix.width, device=at.device)
-        beyond = torch.iinfo(shared.dtype).max
-        shared = shared.masked_fill(shared >= prefix.length, beyond)
-        position = torch.cat([shared, position + prefix.length])
     seen = position <= at[:, None]
     if window is not None:
         seen &= position > at[:, None] - window
-    return torch.zeros(seen.shape, dtype=dtype, device=at.device).masked_fill_(~seen, -torch.inf)
+    return _bias_of(seen, dtype)
+
+
+def prefix_window(
+    prefix: Context, at: torch.Tensor, window: int, dtype: torch.dtype
+) -> torch.Tensor:
+    """Added to the scores `[n, prefix width]` of a prefix under a sliding window; `at` [n] counts from the prompt's beginning."""
+    position = torch.arange(prefix.width, device=at.device)
+    return _bias_of(position > at[:, None] - window, dtype)
+
+
+def _bias_of(seen: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, -torch.inf)
+
+
+def prefix_scores(rows: torch.Tensor, prefix: Context, layer: int) -> torch.Tensor:
+    """Scores `[heads, M, prefix width]` of `rows` [heads, M, D], −inf where only padding is stored."""
+    scores = torch.bmm(rows, prefix.keys[layer])
+    if prefix.length < prefix.width:
+        scores[..., prefix.length :] = -torch.inf
+    return scores
 
 
 def weighted_sum(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:

@@ -205,7 +205,7 @@ class _Session:
         self.engine = engine
         width = round_up(max(prompt.room for prompt in prompts), engine.shape.block)
         self.slots = engine.slots_for(prompts, width)
-        self.cache = self._allocate(width)
+        self.cache = self._allocate(engine.shape.block)
         self.queue = deque(
             (prompt, request) for prompt in prompts for request in prompt.requests
         )
@@ -244,16 +244,20 @@ class _Session:
             prefix, own, logits = self._contexts(prompt)
             run = self._start(prompt, request, prefix)
             self._choose(logits.clone(), [run])
-            self.cache_fill(own)
             self.running.append(run)
+            self._fit()
+            with torch.inference_mode():
+                self.cache.fill(len(self.running) - 1, own)
             finished += self._collect(len(self.running) - 1)
         self.engine.throughput.prefill_seconds += time.perf_counter() - started
         return finished
 
-    def cache_fill(self, own: Context) -> None:
-        """Copy a prompt into the next free slot."""
-        with torch.inference_mode():
-            self.cache.fill(len(self.running), own)
+    def _fit(self) -> None:
+        """Make the cache as wide as its longest row needs, not much wider."""
+        needed = round_up(max(run.at for run in self.running) + 1, self.engine.shape.block)
+        if needed > self.cache.width or needed < self.cache.width // 2:
+            with torch.inference_mode():
+                self.cache.resize(needed)
 
     def _start(self, prompt: Prompt, request: Request, prefix: Context | None) -> _Run:
         condition = request.condition
@@ -294,8 +298,8 @@ class _Session:
         device = self.engine.device
         offsets = [run.prompt_length - run.own_length for run in runs] + [0] * padding
         own = torch.tensor(at, device=device)
-        width = round_up(max(at) + 1, self.engine.shape.block)
-        step = Decode(self.cache, own, width, self._sharers(rows))
+        self._fit()
+        step = Decode(self.cache, own, self._sharers(rows))
         positions = own + torch.tensor(offsets, device=device)
         ids = [[run.token_ids[-1]] for run in runs] + [[0]] * padding
         logits = self.engine.forward(ids, positions[:, None], step)

@@ -14,7 +14,7 @@ from taboo.figures.style import (
 )
 
 MODEL = ["family", "size_b", "alignment", "model"]
-SHOWN = [*MODEL, "size"]
+SHOWN = [*MODEL, "size_name"]
 
 
 def select(
@@ -45,12 +45,12 @@ def select(
 
 
 def complete(cells: pd.DataFrame, value: str, doses_only: bool = True) -> pd.DataFrame:
-    """Return one row per model, task and rank that occur in `cells`, with a column `status` and the size as text in `size`.
+    """Return one row per model, task and rank that occur in `cells`, with a column `status` and the size as text in `size_name`.
 
     `status` is `ok`, `missing` (no such cell), `no baseline` (`value` compares with a baseline that was not run) or `n/a` (`value` is not defined, as a retention is not where nothing was right at baseline). With `doses_only` the baseline is left out.
     """
     if cells.empty:
-        return cells.assign(size="", status="")
+        return cells.assign(size_name="", status="")
     ranks = sorted(rank for rank in cells["rank"].unique() if rank > 0 or not doses_only)
     models = cells[MODEL].drop_duplicates()
     tasks = pd.DataFrame({"task": ordered_tasks(cells["task"])})
@@ -60,7 +60,7 @@ def complete(cells: pd.DataFrame, value: str, doses_only: bool = True) -> pd.Dat
     full.loc[full[value].isna(), "status"] = "n/a"
     full.loc[full[value].isna() & full["n_baseline_correct"].isna(), "status"] = "no baseline"
     full.loc[full["n"].isna(), "status"] = "missing"
-    full["size"] = [
+    full["size_name"] = [
         size_label(size, model) for size, model in zip(full["size_b"], full["model"], strict=True)
     ]
     full = full.sort_values(["family", "size_b", "alignment", "model"], kind="stable")
@@ -69,7 +69,7 @@ def complete(cells: pd.DataFrame, value: str, doses_only: bool = True) -> pd.Dat
 
 def model_label(row: Any) -> str:
     """Return `Qwen2.5 7B instruct` for a row with family, size and alignment."""
-    return f"{family_label(row.family)} {row.size} {row.alignment}"
+    return f"{family_label(row.family)} {row.size_name} {row.alignment}"
 
 
 def count_sentence(data: pd.DataFrame) -> str:
@@ -105,7 +105,7 @@ def gap_sentence(data: pd.DataFrame, undefined: str = "no item right at baseline
         ]
         listed = "; ".join(cells[:6]) + (f"; and {len(cells) - 6} more" if len(cells) > 6 else "")
         parts.append(f"{words}: {listed}.")
-    return " ".join(parts) or "No cell is missing."
+    return " ".join(parts) or ("" if data.empty else "No cell is missing.")
 
 
 def sentences(parts: Iterable[str]) -> str:
@@ -115,10 +115,12 @@ def sentences(parts: Iterable[str]) -> str:
 
 def model_sentence(data: pd.DataFrame) -> str:
     """List the models that are shown, by family: `Qwen2.5 (7B base, 7B instruct)`."""
+    if data.empty:
+        return ""
     parts = []
     for family in ordered_families(data["family"]):
         models = data[data["family"] == family][SHOWN].drop_duplicates()
-        names = ", ".join(f"{m.size} {m.alignment}" for m in models.itertuples())
+        names = ", ".join(f"{m.size_name} {m.alignment}" for m in models.itertuples())
         parts.append(f"{family_label(family)} ({names})")
     return f"Models: {'; '.join(parts)}."
 

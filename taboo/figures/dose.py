@@ -15,7 +15,6 @@ CURVE = Curve(
     x="delta_s_per_intervention",
     x_label="injected surprisal per intervention (bits); numbers at the points: taboo rank i",
     label_ranks=True,
-    y_limits=(-0.09, None),
 )
 
 

@@ -39,7 +39,7 @@ def prepare(cells: pd.DataFrame, options: dict[str, Any]) -> pd.DataFrame:
 @style.styled
 def draw(data: pd.DataFrame, options: dict[str, Any]) -> Figure:
     """Draw one panel per family and size; each names its marginal retention at the lowest dose."""
-    sizes = data[["family", "size_b", "size"]].drop_duplicates(["family", "size_b"])
+    sizes = data[["family", "size_b", "size_name"]].drop_duplicates(["family", "size_b"])
     order = style.ordered_families(data["family"])
     sizes = sorted(
         sizes.itertuples(index=False, name=None), key=lambda s: (order.index(s[0]), s[1])
@@ -76,7 +76,7 @@ def draw(data: pd.DataFrame, options: dict[str, Any]) -> Figure:
 def caption(data: pd.DataFrame, options: dict[str, Any]) -> str:
     """Return the caption, built from what is drawn."""
     tasks = " and ".join(style.task_label(task) for task in style.ordered_tasks(data["task"]))
-    pairs = data.groupby(["family", "size"])["alignment"].nunique()
+    pairs = data.groupby(["family", "size_name"])["alignment"].nunique()
     single = [
         f"{style.family_label(family)} {size}"
         for (family, size), count in pairs.items()

@@ -27,7 +27,7 @@ EMPTY = {
     "d": "no family has a base and an instruct model of one size here",
 }
 COLUMNS = [
-    *("panel", "family", "size_b", "size", "alignment", "task", "rank"),
+    *("panel", "family", "size_b", "size_name", "alignment", "task", "rank"),
     *("n", "n_baseline_correct", "value", "status"),
 ]
 
@@ -89,7 +89,7 @@ def caption(data: pd.DataFrame, options: dict[str, Any]) -> str:
     )
 
 
-_KEY = ["family", "size_b", "alignment", "size"]
+_KEY = ["family", "size_b", "alignment", "size_name"]
 
 
 def _ladder(rows: pd.DataFrame, options: dict[str, Any]) -> pd.DataFrame:
@@ -179,7 +179,7 @@ def _panel(
     tasks, ranks = style.ordered_tasks(rows["task"]), sorted(set(rows["rank"]))
     for row in rows.itertuples():
         x = tasks.index(row.task) * (len(ranks) + 0.25) + ranks.index(row.rank)
-        y = keys.index((row.family, row.size_b, row.alignment, row.size))
+        y = keys.index((row.family, row.size_b, row.alignment, row.size_name))
         _square(axes, x, y, row, panel in "bd", colour_map, norm)
     axes.set_xlim(-0.02, len(tasks) * (len(ranks) + 0.25) - 0.25 + 0.02)
     axes.set_ylim(len(keys), 0)

@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 
 from taboo.figures import style
 
-
 DODGE = 0.05  # steps of log2 rank
 
 
@@ -19,7 +18,7 @@ DODGE = 0.05  # steps of log2 rank
 class Curve:
     """What the curves of a figure show: columns of its data and their labels.
 
-    `low` and `high` are the bounds of an interval, `reference` a value drawn as a thin horizontal line; `percent` shows the y axis in per cent, `label_ranks` writes the rank beside each point (for an x axis that is not the rank), `line_at` draws a dotted line, `undefined` says why a value can be undefined.
+    `low` and `high` are the bounds of an interval, `reference` a value drawn as a thin horizontal line; `percent` shows the y axis in per cent, `label_ranks` writes the rank beside each point (for an x axis that is not the rank), `line_at` draws a dotted line, `undefined` says why a value can be undefined. `column` is what the columns of panels are.
     """
 
     y: str
@@ -33,44 +32,45 @@ class Curve:
     label_ranks: bool = False
     line_at: float | None = None
     undefined: str = "none right at baseline"
+    column: str = "task"
     y_limits: tuple[float | None, float | None] | None = None
 
 
 def draw_grid(data: pd.DataFrame, options: dict[str, Any], curve: Curve) -> Figure:
-    """Return a figure with one panel per family (row) and task (column); with one task, families side by side.
+    """Return a figure with one panel per family (row) and task (or whatever `curve.column` names); with one column, families side by side.
 
     A curve is a model: dashed where base, solid where instruct, coloured by alignment, or by size where a family has several. Breaks in a curve with a cross on the axis are missing cells.
     """
     families = style.ordered_families(data["family"])
-    tasks = style.ordered_tasks(data["task"])
-    if not families or not tasks:
+    columns = _columns(data, curve)
+    if not families:
         figure = style.new_figure(1.6)
         axes = figure.subplots()
         axes.set_axis_off()
         style.head(figure, options)
         style.say(axes, "no cell of this figure has been run")
         return figure
-    across = len(tasks) == 1
-    shape = (1, len(families)) if across else (len(families), len(tasks))
+    across = len(columns) == 1
+    shape = (1, len(families)) if across else (len(families), len(columns))
     figure = style.new_figure(0.75 + shape[0] * (style.PANEL_HEIGHT + 0.4 * across))
     grid = figure.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     sized = _sizes_vary(data)
     colours = style.size_colours(sorted(set(data["size_b"]))) if sized else {}
     for family_index, family in enumerate(families):
         of_family = data[data["family"] == family]
-        for task_index, task in enumerate(tasks):
-            place = (0, family_index) if across else (family_index, task_index)
+        for column_index, (column, title) in enumerate(columns.items()):
+            place = (0, family_index) if across else (family_index, column_index)
             axes = grid[place]
-            panel = of_family[of_family["task"] == task]
+            panel = of_family[of_family[curve.column] == column]
             draw_panel(axes, panel, curve, colours)
             if across:
-                axes.set_title(_family_title(of_family, sized, " "))
+                axes.set_title(family_title(of_family, sized, " "))
                 if sized:
                     _size_legend(axes, of_family, colours, beside=False)
             elif family_index == 0:
-                axes.set_title(style.task_label(task))
+                axes.set_title(title)
         if not across:
-            grid[family_index, 0].set_ylabel(_family_title(of_family, sized, "\n"))
+            grid[family_index, 0].set_ylabel(family_title(of_family, sized, "\n"))
             if sized:
                 _size_legend(grid[family_index, -1], of_family, colours, beside=True)
     for axes in grid.flat:
@@ -123,8 +123,8 @@ def draw_panel(axes: Axes, panel: pd.DataFrame, curve: Curve, colours: dict[floa
         )
         if curve.label_ranks:
             _write_ranks(axes, x, y, rows["rank"], colour, first["alignment"] == "instruct")
-        if curve.x == "rank":
-            lost = rows["status"].to_numpy() == "missing"
+        lost = rows["status"].to_numpy() == "missing"
+        if curve.x == "rank" and lost.any():
             axes.plot(
                 x[lost],
                 np.full(lost.sum(), 0.03),
@@ -167,20 +167,29 @@ def extra_handles(data: pd.DataFrame, curve: Curve) -> list[Line2D]:
     return handles
 
 
+def _columns(data: pd.DataFrame, curve: Curve) -> dict[Any, str]:
+    if curve.column == "task":
+        return {task: style.task_label(task) for task in style.ordered_tasks(data["task"])}
+    return {value: f"{curve.column} {value:g}" for value in sorted(set(data[curve.column]))}
+
+
 def _sizes_vary(data: pd.DataFrame) -> bool:
     return bool((data.groupby(["family", "alignment"])["size_b"].nunique() > 1).any())
 
 
-def _family_title(rows: pd.DataFrame, sized: bool, gap: str) -> str:
+def family_title(rows: pd.DataFrame, sized: bool, gap: str) -> str:
+    """Return `Qwen2.5 7B`, without the size where sizes are told apart otherwise, and name an alignment that is absent."""
     title = style.family_label(rows["family"].iat[0])
     if not sized:
-        sizes = rows.sort_values("size_b")["size"].drop_duplicates()
+        sizes = rows.sort_values("size_b")["size_name"].drop_duplicates()
         title += " " + " / ".join(sizes)
     absent = {"base", "instruct"} - set(rows["alignment"])
     return title + (f"{gap}(no {absent.pop()} model)" if absent else "")
 
 
 def _set_y(axes: Axes, curve: Curve) -> None:
+    if curve.label_ranks:
+        axes.margins(y=0.2)  # room for the numbers
     if curve.y_limits:
         axes.set_ylim(*curve.y_limits)
     if curve.percent:
@@ -188,7 +197,7 @@ def _set_y(axes: Axes, curve: Curve) -> None:
 
 
 def _size_legend(axes: Axes, rows: pd.DataFrame, colours: dict[float, Any], beside: bool) -> None:
-    sizes = rows[["size_b", "size"]].drop_duplicates("size_b").sort_values("size_b")
+    sizes = rows[["size_b", "size_name"]].drop_duplicates("size_b").sort_values("size_b")
     handles = [
         Line2D([], [], color=colours[size_b], linewidth=2, label=size)
         for size_b, size in sizes.itertuples(index=False, name=None)

@@ -47,29 +47,27 @@ def enter_root() -> list[str]:
 
     Nothing else of the machine's files can be named afterwards, no home and no /proc. Returns the read-only folders.
     """
+    folders = _readable_folders()
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     _mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
     os.mkdir("/tmp/old")
-    _check(
-        _libc.syscall(_PIVOT_ROOT[platform.machine()], b"/tmp", b"/tmp/old"), "pivot_root"
-    )
+    _check(_libc.syscall(_PIVOT_ROOT[platform.machine()], b"/tmp", b"/tmp/old"), "pivot_root")
     os.chdir("/")
-    folders = _readable_folders()
-    for folder in folders:
+    for folder, real in folders.items():
         os.makedirs(folder, exist_ok=True)
-        _mount(f"/old{folder}", folder, None, _MS_BIND | _MS_REC)
+        _mount(f"/old{real}", folder, None, _MS_BIND | _MS_REC)
     os.mkdir("/dev")
     for device in _DEVICES:
         os.close(os.open(device, os.O_CREAT | os.O_WRONLY))
         _mount(f"/old{device}", device, None, _MS_BIND)
-    _make_read_only(folders)
+    _make_read_only(list(folders))
     os.mkdir("/tmp")
     _mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, _TMP_OPTIONS)
     _check(_libc.umount2(b"/old", _MNT_DETACH), "umount")
     os.rmdir("/old")
     _mount(None, "/", None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
     os.chdir("/tmp")
-    return folders
+    return list(folders)
 
 
 def drop_privileges() -> None:
@@ -87,8 +85,8 @@ def die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, 9)
 
 
-def set_limits(cpu_s: int, memory_mb: int, processes: int | None) -> None:
-    """Limits on processor time, memory, processes, open files, file size; no core dumps."""
+def set_limits(cpu_s: int, memory_mb: int) -> None:
+    """Limits on processor time, memory, open files and file size; no core dumps."""
     limits = {
         resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
         resource.RLIMIT_AS: (memory_mb << 20,) * 2,
@@ -96,13 +94,16 @@ def set_limits(cpu_s: int, memory_mb: int, processes: int | None) -> None:
         resource.RLIMIT_NOFILE: (64, 64),
         resource.RLIMIT_CORE: (0, 0),
     }
-    if processes is not None:
-        limits[resource.RLIMIT_NPROC] = (processes, processes)
     for name, (soft, hard) in limits.items():
         ceiling = resource.getrlimit(name)[1]
         if ceiling != resource.RLIM_INFINITY:
             soft, hard = min(soft, ceiling), min(hard, ceiling)
         resource.setrlimit(name, (soft, hard))
+
+
+def limit_processes(number: int) -> None:
+    """No more than this many processes and threads of this user (before Linux 5.14, in any namespace)."""
+    resource.setrlimit(resource.RLIMIT_NPROC, (number, number))
 
 
 def restrict_files(folders: list[str]) -> bool:
@@ -111,9 +112,7 @@ def restrict_files(folders: list[str]) -> bool:
     if version < 1:
         return False
     everything = (1 << (13 + min(version - 1, 2))) - 1 | (1 << 15 if version >= 5 else 0)
-    attributes = struct.pack(
-        "QQQ", everything, 3 if version >= 4 else 0, 3 if version >= 6 else 0
-    )
+    attributes = struct.pack("QQQ", everything, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     ruleset = _check(_libc.syscall(444, attributes, size, 0), "landlock_create_ruleset")
     read = 1 << 2 | 1 << 3
@@ -185,19 +184,13 @@ _SECCOMP = {
 }
 
 
-def _readable_folders() -> list[str]:
-    """The folders that Python needs, seen from a root whose old one is at /old; links are made anew."""
-    folders: list[str] = []
+def _readable_folders() -> dict[str, str]:
+    """The folders that Python and the system libraries are in, and where they really lie."""
+    folders: dict[str, str] = {}
     for folder in (*_SYSTEM_FOLDERS, sys.base_prefix, sys.base_exec_prefix):
-        if os.path.islink(f"/old{folder}"):
-            if folder in _SYSTEM_FOLDERS:
-                os.makedirs(os.path.dirname(folder), exist_ok=True)
-                os.symlink(os.readlink(f"/old{folder}"), folder)
-                continue
-            raise OSError(f"{folder} is a link; start Python by its real path")
         inside = any(folder == done or folder.startswith(f"{done}/") for done in folders)
-        if os.path.isdir(f"/old{folder}") and not inside:
-            folders.append(folder)
+        if os.path.isdir(folder) and not inside:
+            folders[folder] = os.path.realpath(folder)
     return folders
 
 

@@ -10,7 +10,9 @@ from taboo.scoring.base import ScoreError, Verdict
 from taboo.scoring.text import answer_part
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_LEAD = re.compile(r"\A\W*(?:(?:the|my)\s+)?(?:(?:final|correct)\s+)?answer\s*(?:is\b\s*:?|:)\s*", re.I)
+_LEAD = re.compile(
+    r"\A\W*(?:(?:the|my)\s+)?(?:(?:final|correct)\s+)?answer\s*(?:is\b\s*:?|:)\s*", re.I
+)
 # The end of a first sentence or the start of a bracketed remark. A full stop after one or two
 # letters (`U.S.`, `St.`, `J.`) ends no sentence.
 _REMARK = re.compile(r"(?<=\w{3})[.!?;](?=\s)|\s+[(\[]")

@@ -25,9 +25,16 @@ TEXT_COLUMNS = (
     "condition",
     "mode",
     "quantity",
-    "group",
-    "term",
     "reason",
+    "base_model",
+    "instruct_model",
+    "point",
+    "fit",
+    "term",
+    "level",
+    "reference",
+    "failure",
+    "instruction",
 )
 
 
