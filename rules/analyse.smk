@@ -23,20 +23,101 @@ rule summarise:
         runtime=30,
     params:
         code=code_digest("scripts/summarise.py"),
-        cells=lambda w: [
-            {
-                "study": w.study,
-                "model": cell.model,
-                "family": CONFIG["models"][cell.model]["family"],
-                "size_b": CONFIG["models"][cell.model]["size_b"],
-                "alignment": CONFIG["models"][cell.model]["alignment"],
-                "precision": cell.precision,
-                "task": cell.task,
-                "condition": cell.condition,
-                "n": STUDIES[w.study]["tasks"][cell.task],
-                "max_new_tokens": CONFIG["tasks"][cell.task]["max_new_tokens"],
-            }
-            for cell in study_cells(STUDIES[w.study])
-        ],
+        cells=lambda w: cell_specs(w.study),
     script:
         "../scripts/summarise.py"
+
+
+rule analyse:
+    input:
+        cells=f"{RESULTS}/tables/{{study}}/cells.csv",
+        item_rows=f"{RESULTS}/tables/{{study}}/items.parquet",
+    output:
+        report(
+            f"{RESULTS}/tables/{{study}}/{{analysis}}.csv",
+            caption="../workflow/report/analysis.rst",
+            category="Tables",
+            labels={"study": "{study}", "table": "{analysis}"},
+        ),
+    log:
+        f"{RESULTS}/logs/analyse/{{study}}.{{analysis}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/analyse/{{study}}.{{analysis}}.tsv"
+    wildcard_constraints:
+        analysis="|".join(ANALYSES),
+    conda:
+        "../envs/analyse.yaml"
+    container:
+        CONTAINERS["analyse"]
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lambda w: code_digest(
+            "scripts/analyse.py", module_file(analysis_module(w.analysis))
+        ),
+        options={"seed": CONFIG["seed"]},
+    script:
+        "../scripts/analyse.py"
+
+
+rule examples:
+    input:
+        cells=lambda w: cell_files("cells", study_cells(STUDIES[w.study])),
+        scores=lambda w: cell_files("scores", study_cells(STUDIES[w.study])),
+        snapshots=lambda w: [
+            f"{RESULTS}/snapshots/{model}/snapshot.json"
+            for model in STUDIES[w.study]["models"]
+        ],
+    output:
+        report(
+            f"{RESULTS}/failures/{{study}}.html",
+            caption="../workflow/report/examples.rst",
+            category="Failure modes",
+            labels={"study": "{study}"},
+        ),
+    log:
+        f"{RESULTS}/logs/examples/{{study}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/examples/{{study}}.tsv"
+    conda:
+        "../envs/generate.yaml"
+    container:
+        CONTAINERS["generate"]
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=code_digest("scripts/examples.py"),
+        cells=lambda w: cell_specs(w.study),
+        notice=CONFIG["notice"],
+    script:
+        "../scripts/examples.py"
+
+
+rule claims:
+    input:
+        claims="claims.yaml",
+        tables=[*TABLES, *ANALYSIS_TABLES],
+    output:
+        report(
+            f"{RESULTS}/claims/claims.csv",
+            caption="../workflow/report/claims.rst",
+            category="Claims",
+            labels={"table": "claims of the paper"},
+        ),
+    log:
+        f"{RESULTS}/logs/claims.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/claims.tsv"
+    conda:
+        "../envs/analyse.yaml"
+    container:
+        CONTAINERS["analyse"]
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code_digest("scripts/claims.py"),
+    script:
+        "../scripts/claims.py"

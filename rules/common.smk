@@ -1,22 +1,67 @@
+from snakemake.cli import get_argument_parser
+from snakemake.exceptions import WorkflowError
+
 from taboo.config import complete
 from taboo.plan import condition, groups, study_cells
-from taboo.provenance.records import set_damaged_aside
+from taboo.figures import figure_input
+from taboo.provenance.damage import report_damage, set_damaged_aside
+from taboo.provenance.hold import ResultsInUse, hold
 from taboo.provenance.sources import source_digest
+from taboo.stats import ANALYSES, analysis_module
 
 CONFIG = complete(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
 RESULTS = CONFIG["results"]
 GROUPS = groups(CONFIG)
 STUDIES = {name: CONFIG["studies"][name] for name in CONFIG["run"]}
 CONTAINERS = {role: f"{ROOT}/containers/{role}.sif" for role in ("generate", "analyse")}
+# A figure is drawn from those of its studies that are run.
 FIGURES = {
-    name: figure
+    name: {
+        **figure,
+        "studies": [study for study in figure["studies"] if study in STUDIES],
+    }
     for name, figure in CONFIG["figures"].items()
     if set(figure["studies"]) & set(STUDIES)
 }
 
 
+def really_runs():
+    """Whether this call will run jobs. Snakemake itself knows only once the Snakefile is read."""
+    arguments = vars(get_argument_parser().parse_known_args()[0])
+    only_looks = (
+        "dryrun",
+        "lint",
+        "report",
+        "summary",
+        "detailed_summary",
+        "dag",
+        "rulegraph",
+    )
+    only_looks += (
+        "filegraph",
+        "list_rules",
+        "list_target_rules",
+        "unlock",
+        "touch",
+        "d3dag",
+    )
+    only_looks += ("cleanup_metadata", "generate_unit_tests", "containerize", "archive")
+    only_looks += (
+        "list_changes",
+        "list_input_changes",
+        "list_params_changes",
+        "list_untracked",
+    )
+    only_looks += ("list_conda_envs", "delete_all_output", "delete_temp_output")
+    return not any(arguments.get(name) for name in only_looks)
+
+
 def code_digest(*files):
     return source_digest(ROOT, *files)
+
+
+def module_file(name):
+    return Path(*name.split(".")).with_suffix(".py").as_posix()
 
 
 def groups_by_conditions():
@@ -56,24 +101,61 @@ def cell_files(stage, cells):
     return [f"{RESULTS}/{stage}/{cell.path}.parquet" for cell in cells]
 
 
+def cell_specs(study):
+    """What the tables say about each cell of a study, besides its results."""
+    return [
+        {
+            "study": study,
+            "model": cell.model,
+            **{
+                key: CONFIG["models"][cell.model][key]
+                for key in ("family", "size_b", "alignment")
+            },
+            "precision": cell.precision,
+            "task": cell.task,
+            "condition": cell.condition,
+            "n": STUDIES[study]["tasks"][cell.task],
+            "max_new_tokens": CONFIG["tasks"][cell.task]["max_new_tokens"],
+        }
+        for cell in study_cells(STUDIES[study])
+    ]
+
+
 CELLS = sorted({cell for study in STUDIES.values() for cell in study_cells(study)})
 TABLES = [f"{RESULTS}/tables/{study}/cells.csv" for study in STUDIES]
+ANALYSIS_TABLES = [
+    f"{RESULTS}/tables/{study}/{analysis}.csv"
+    for study, settings in STUDIES.items()
+    for analysis in settings.get("analyses", [])
+]
 ALL_RESULTS = [
     *cell_files("cells", CELLS),
     *cell_files("scores", CELLS),
     *TABLES,
+    *ANALYSIS_TABLES,
+    f"{RESULTS}/claims/claims.csv",
+    *(
+        f"{RESULTS}/failures/{study}.html"
+        for study, settings in STUDIES.items()
+        if "failures" in settings.get("analyses", [])
+    ),
     *(f"{RESULTS}/figures/{figure}.pdf" for figure in FIGURES),
 ]
 
-if workflow.is_main_process and not workflow.dryrun:
-    set_damaged_aside(RESULTS)
-
-
-def generate_memory(group):
-    """MB of host memory: the weights pass through it once, the rest is the process itself."""
-    return int(3000 + 2200 * CONFIG["models"][group.model]["size_b"])
+if workflow.is_main_process:
+    if really_runs():
+        try:
+            HOLD = hold(RESULTS)
+        except (ResultsInUse, OSError) as error:
+            raise WorkflowError(str(error))
+        set_damaged_aside(RESULTS)
+    else:
+        report_damage(RESULTS)
 
 
 def prompt_digest(task):
     prompts = sorted((ROOT / "taboo" / "tasks" / "prompts").glob(f"{task}*"))
     return source_digest(ROOT, data=tuple(str(p.relative_to(ROOT)) for p in prompts))
+
+
+include: "resources.smk"

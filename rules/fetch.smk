@@ -10,9 +10,10 @@ rule fetch_model:
     container:
         CONTAINERS["generate"]
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=memory(4000),
+        runtime=minutes(240),
     params:
+        image=image_digest("generate"),
         code=code_digest("scripts/fetch_model.py"),
         source=lambda w: CONFIG["models"][w.model]["source"],
         licence=lambda w: CONFIG["models"][w.model]["licence"],
@@ -23,6 +24,7 @@ rule fetch_model:
 
 localrules:
     fetch_model,
+    word_starts,
 
 
 rule word_starts:
@@ -39,9 +41,10 @@ rule word_starts:
     container:
         CONTAINERS["generate"]
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
+        image=image_digest("generate"),
         code=code_digest("scripts/word_starts.py"),
     script:
         "../scripts/word_starts.py"

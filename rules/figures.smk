@@ -1,7 +1,7 @@
 rule figure:
     input:
         lambda w: [
-            f"{RESULTS}/tables/{study}/cells.csv"
+            f"{RESULTS}/tables/{study}/{figure_input(w.figure)}.csv"
             for study in FIGURES[w.figure]["studies"]
         ],
     output:
@@ -24,10 +24,15 @@ rule figure:
     container:
         CONTAINERS["analyse"]
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory(1000),
+        runtime=minutes(10),
     params:
+        image=image_digest("analyse"),
         code=lambda w: code_digest("scripts/figure.py", f"taboo/figures/{w.figure}.py"),
         options=lambda w: {**FIGURES[w.figure], "notice": CONFIG["notice"]},
     script:
         "../scripts/figure.py"
+
+
+localrules:
+    figure,

@@ -21,9 +21,11 @@ for CONDITIONS, MEMBERS in groups_by_conditions().items():
             CONTAINERS["generate"]
         threads: 2
         resources:
-            mem_mb=lambda w: generate_memory(group_of(w)),
-            runtime=240,
+            **gpu_resources(),
+            mem_mb=generate_memory,
+            runtime=generate_runtime,
         params:
+            image=image_digest("generate"),
             code=code_digest("scripts/generate.py"),
             generating_code=code_digest("taboo/engine/slots.py"),
             conditions=CONDITIONS,

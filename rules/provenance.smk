@@ -12,9 +12,10 @@ rule manifest:
     container:
         CONTAINERS["analyse"]
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=memory(1000),
+        runtime=minutes(30),
     params:
+        image=image_digest("analyse"),
         code=code_digest("scripts/manifest.py"),
     script:
         "../scripts/manifest.py"

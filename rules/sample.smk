@@ -12,9 +12,10 @@ rule sample:
     container:
         CONTAINERS["analyse"]
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=memory(2000),
+        runtime=minutes(30),
     params:
+        image=image_digest("analyse"),
         code=lambda w: code_digest("scripts/sample.py", f"taboo/tasks/{w.task}.py"),
         prompts=lambda w: prompt_digest(w.task),
         seed=CONFIG["seed"],

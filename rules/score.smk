@@ -14,14 +14,17 @@ for CONDITIONS, MEMBERS in groups_by_conditions().items():
             f"{RESULTS}/benchmarks/score/{{group}}.tsv"
         wildcard_constraints:
             group=group_pattern(MEMBERS),
+        group:
+            "score"
         conda:
             "../envs/analyse.yaml"
         container:
             CONTAINERS["analyse"]
         resources:
-            mem_mb=2000,
-            runtime=60,
+            mem_mb=memory(2000),
+            runtime=minutes(60),
         params:
+            image=image_digest("analyse"),
             code=lambda w: code_digest(
                 "scripts/score.py", f"taboo/scoring/{group_of(w).task}.py"
             ),

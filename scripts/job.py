@@ -2,7 +2,6 @@
 
 import logging
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,14 @@ from typing import Any
 # library need not be installed. They import this file first.
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from taboo.provenance.records import write_records
+from taboo.provenance.machine import Usage, container, installed
+from taboo.provenance.records import input_digests, write_records
+
+PACKAGES = [
+    *("torch", "transformers", "tokenizers", "safetensors", "bitsandbytes", "numpy", "pandas"),
+    *("pyarrow", "scipy", "statsmodels", "matplotlib", "snakemake"),
+]
+"""The packages whose installed versions a record names."""
 
 
 @contextmanager
@@ -21,7 +27,7 @@ def job(snakemake: Any) -> Iterator[tuple[logging.Logger, dict[str, Any]]]:
 
     Yields a logger and a dict to put further facts for the record into.
     """
-    started = time.time()
+    usage = Usage()
     log = logging.getLogger("taboo")
     log.setLevel(logging.INFO)
     handler = logging.FileHandler(snakemake.log[0], mode="w", encoding="utf-8")
@@ -39,11 +45,12 @@ def job(snakemake: Any) -> Iterator[tuple[logging.Logger, dict[str, Any]]]:
     write_records(
         results,
         snakemake.rule,
-        list(snakemake.input),
-        list(snakemake.output),
+        input_digests(results, dict.fromkeys(map(str, snakemake.input))),
+        map(str, snakemake.output),
         params,
         facts,
-        started,
+        {"packages": installed(PACKAGES), "container": container()},
+        usage.facts(),
     )
 
 

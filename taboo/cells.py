@@ -10,13 +10,15 @@ import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from taboo.engine.base import Generation
 from taboo.files import canonical_json, sha256_json, sync_folder, write_atomic, write_bytes
+
+if TYPE_CHECKING:  # scoring and auditing read cells without loading an engine
+    from taboo.engine.base import Generation
 
 CELL_SCHEMA = pa.schema(
     [
@@ -90,7 +92,7 @@ class Journal:
         self._lock.truncate(0)
         self._lock.close()
 
-    def append(self, generation: Generation) -> None:
+    def append(self, generation: "Generation") -> None:
         """Store one generation durably."""
         record = {
             "recipe": self.recipe,
@@ -162,7 +164,7 @@ def write_cell(
 ) -> str:
     """Write a cell's file from journal records in sample order; returns the cell key.
 
-    Same records, same bytes. The key and what it is made of are in the file's metadata.
+    Same records, same bytes. The key and what it is made of are in the file's metadata, and a sha256 over the records' own digests, by which the cell can be held against its journal.
     """
     recipe = recipe_key(parts)
     key = cell_key(recipe, sample_sha256)
@@ -171,6 +173,7 @@ def write_cell(
         "recipe_key": recipe,
         "recipe": canonical_json(parts).decode(),
         "sample_sha256": sample_sha256,
+        "records_sha256": sha256_json([record["sha256"] for record in records]),
     }
     table = pa.Table.from_pydict(
         {name: [record[name] for record in records] for name in _FIELDS},
@@ -181,7 +184,7 @@ def write_cell(
 
 
 def read_cell(path: str | Path) -> tuple[pa.Table, dict[str, Any]]:
-    """A cell's table and metadata (`cell_key`, `recipe_key`, `recipe` as a dict, `sample_sha256`).
+    """A cell's table and metadata (`cell_key`, `recipe_key`, `recipe` as a dict, `sample_sha256`, `records_sha256`).
 
     Raises ValueError naming the file if it is no cell or its key does not follow from its parts.
     """

@@ -131,7 +131,7 @@ def measure(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> _Measurement:
     """Return the claim's number, or why there is none."""
     if claim.table not in tables:
         return _Measurement(None, f"there is no table {claim.table}")
-    table = tables[claim.table]
+    table = tables[claim.table].reset_index(drop=True)
     chosen = _select(table, claim.where, claim)
     used = [chosen]
     numbers = _numbers(chosen, claim.column, claim)

@@ -1,29 +1,36 @@
 """The command line: `taboo show | status | try | score | audit`."""
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 
-from taboo.commands import audit, show, status, try_model
-from taboo.scoring import command as score
-
-COMMANDS = (show, status, try_model, score, audit)
+COMMANDS = {
+    "show": "taboo.commands.show",
+    "status": "taboo.commands.status",
+    "try": "taboo.commands.try_model",
+    "score": "taboo.scoring.command",
+    "audit": "taboo.commands.audit",
+}
+"""Each command's module; it has `add_parser(subparsers)` and `run(options)`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status. Errors of the user are one line, without a trace."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="taboo", description="Decoding-Level Taboo")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_parser(subparsers)
+    # Only the module asked for is loaded: some take seconds.
+    for command in [*filter(COMMANDS.__contains__, arguments[:1])] or COMMANDS:
+        importlib.import_module(COMMANDS[command]).add_parser(subparsers)
     options = parser.parse_args(arguments)
     try:
         return options.run(options) or 0
-    except (ValueError, FileNotFoundError) as error:
-        print(f"taboo {options.command}: {error}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         return 1
+    except (ValueError, OSError) as error:
+        print(f"taboo {options.command}: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -473,11 +473,7 @@ def forbidden_words_cells() -> list[Cell]:
         for rank, followed in ((0, 15), (2, 15 + gain)):
             details = tuple(
                 json.dumps(
-                    {
-                        "instructions": [
-                            {"id": "keywords:forbidden_words", "strict": place < followed}
-                        ]
-                    }
+                    {"instructions": ["keywords:forbidden_words"], "strict": [place < followed]}
                 )
                 for place in range(25)
             )

@@ -71,6 +71,12 @@ def test_changing_a_cell_flips_its_claim(claim, tables):
     assert "differs" in verdicts
 
 
+def test_cell_tables_put_one_below_the_other_may_repeat_their_index(tables):
+    parts = [part.reset_index(drop=True) for _, part in tables["cells"].groupby("study")]
+    found = evaluate(CLAIMS, {**tables, "cells": pd.concat(parts)})
+    assert set(found["verdict"]) == {"reproduced"}
+
+
 def test_one_changed_cell_flips_its_own_claims_alone(items, tables):
     cell = (
         (items["study"] == "main")

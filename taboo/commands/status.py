@@ -9,7 +9,7 @@ from rich.table import Table
 
 from taboo.commands.configuration import add_config_option, configuration
 from taboo.plan import Group, groups
-from taboo.provenance.records import damaged_outputs
+from taboo.provenance.damage import damaged_outputs
 
 MARKS = {"done": "[green]●[/]", "missing": "[dim]○[/]", "invalid": "[red]✗[/]"}
 

@@ -1,6 +1,7 @@
 """`taboo try`: a prompt continued with and without taboo, side by side."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +13,7 @@ from taboo.commands.configuration import configuration
 from taboo.conditions import Condition
 from taboo.engine.base import Generation
 from taboo.models import fetch_model
+from taboo.stats.examples import pieces
 from taboo.surprisal import mean_surprisal, total_surprisal
 
 
@@ -75,18 +77,20 @@ def model_folder(name: str) -> Path:
 
 def marked(tokenizer: Tokenizer, generation: Generation) -> Text:
     """The continuation with each forced token between « and »."""
-    text, shown, waiting, forced = Text(), "", "", False
-    for position, intervened in enumerate(generation.intervened, start=1):
-        so_far = tokenizer.decode(list(generation.token_ids[:position]), skip_special_tokens=True)
-        waiting, forced = so_far[len(shown) :], forced or intervened
-        if waiting.endswith("\N{REPLACEMENT CHARACTER}"):
+    text, forced = Text(), False
+    decode = partial(tokenizer.decode, skip_special_tokens=True)
+    for piece, intervened in zip(
+        pieces(generation.token_ids, decode), generation.intervened, strict=True
+    ):
+        forced = forced or intervened
+        if not piece:
             continue  # a character that is not complete yet
-        if forced and waiting.strip():
-            blank = waiting[: len(waiting) - len(waiting.lstrip())]
-            text.append(blank).append(f"«{waiting.lstrip()}»", style="bold magenta")
+        word = piece.lstrip()
+        if forced and word:
+            text.append(piece[: len(piece) - len(word)]).append(f"«{word}»", style="bold magenta")
         else:
-            text.append(waiting)
-        shown, forced = so_far, False
+            text.append(piece)
+        forced = False
     return text
 
 

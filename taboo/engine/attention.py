@@ -15,6 +15,9 @@ BLOCK = 64
 FLOAT32_BLOCK = 128
 """In float32 the product of weights and values is summed in blocks of this many positions, since the order in which the library sums depends on how many there are."""
 
+ROWS = 4
+"""A step always has a multiple of this many rows: with fewer than two, libraries choose other kernels."""
+
 
 def round_up(number: int, multiple: int) -> int:
     """The smallest multiple of `multiple` that is not below `number`."""
@@ -177,22 +180,26 @@ class SlotCache:
         self.shape = shape
         self.slots = slots
         self.width = width
-        self.keys, self.values = self._layers(shape.layers, width)
+        keys, values = self._layer_shapes(width)
+        layers = range(shape.layers)
+        self.keys = [torch.zeros(keys, **shape.options) for _ in layers]
+        self.values = [torch.zeros(values, **shape.options) for _ in layers]
 
-    def _layers(self, layers: int, width: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        shape = self.shape
-        rows, options = (self.slots, shape.heads), shape.options
-        keys = [torch.zeros(*rows, shape.head_dim, width, **options) for _ in range(layers)]
-        values = [torch.zeros(*rows, width, shape.head_dim, **options) for _ in range(layers)]
-        return keys, values
+    def _layer_shapes(self, width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        heads, head_dim = self.shape.heads, self.shape.head_dim
+        return (self.slots, heads, head_dim, width), (self.slots, heads, width, head_dim)
 
     def resize(self, width: int) -> None:
         """Give every row `width` positions; what lies beyond is dropped, what is new is zero."""
         kept = min(width, self.width)
+        key_shape, value_shape = self._layer_shapes(width)
         for layer in range(self.shape.layers):
-            (keys,), (values,) = self._layers(1, width)
+            keys = torch.empty(key_shape, **self.shape.options)
             keys[..., :kept] = self.keys[layer][..., :kept]
+            keys[..., kept:] = 0
+            values = torch.empty(value_shape, **self.shape.options)
             values[:, :, :kept] = self.values[layer][:, :, :kept]
+            values[:, :, kept:] = 0
             self.keys[layer], self.values[layer] = keys, values
         self.width = width
 
@@ -342,9 +349,8 @@ def weighted_sum(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """`weights [B, M, T] @ values [B, T, D]`, with bits that do not change when T grows by zeros."""
     if weights.dtype != torch.float32:
         return torch.bmm(weights, values)
-    first, *rest = range(0, weights.shape[-1], FLOAT32_BLOCK)
     result = torch.bmm(weights[..., :FLOAT32_BLOCK], values[:, :FLOAT32_BLOCK])
-    for start in rest:
+    for start in range(FLOAT32_BLOCK, weights.shape[-1], FLOAT32_BLOCK):
         part = slice(start, start + FLOAT32_BLOCK)
         result = torch.baddbmm(result, weights[..., part], values[:, part])
     return result

@@ -57,7 +57,9 @@ def choose_greedy(
     wanted = torch.where(mid_word, kind == Kind.CONTINUATION, kind == Kind.WORD_START)
     intervened = wanted & (ranks > 0)
     chosen = _of_rank(logits, values, ids, torch.where(intervened, ranks, 0))
-    return Choice(chosen, nominal, intervened, injected_surprisal(logits, nominal, chosen, intervened))
+    return Choice(
+        chosen, nominal, intervened, injected_surprisal(logits, nominal, chosen, intervened)
+    )
 
 
 def _top(logits: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -122,7 +124,9 @@ def choose_sampled(
     # Rounding can put the target on the total: then the last token that has any probability.
     last = (cumulative < cumulative[:, -1:]).sum(-1)
     chosen = torch.minimum(chosen, last)
-    return Choice(chosen, nominal, intervened, injected_surprisal(logits, nominal, chosen, intervened))
+    return Choice(
+        chosen, nominal, intervened, injected_surprisal(logits, nominal, chosen, intervened)
+    )
 
 
 def uniforms_of(condition: Condition, item_id: str) -> torch.Tensor:

@@ -19,7 +19,13 @@ from transformers import (
 from taboo.conditions import Condition
 from taboo.engine.base import FinishReason, Generation, Request
 from taboo.engine.choice import choose_sampled, uniforms_of
-from taboo.engine.loading import default_device, eos_ids, load_model, load_tokenizer
+from taboo.engine.loading import (
+    HF_BATCH_SIZE,
+    default_device,
+    eos_ids,
+    load_model,
+    load_tokenizer,
+)
 from taboo.engine.prompts import StopStrings, Tokens
 from taboo.files import sha256_text
 from taboo.processor import intervene
@@ -42,7 +48,7 @@ class HuggingFaceEngine:
     ):
         self.device = torch.device(device or default_device())
         self.model: Any = load_model(model_path, precision, self.device, attention)
-        self.batch_size = slots or 8
+        self.batch_size = slots or HF_BATCH_SIZE
         self.max_length = max_length or self.model.config.max_position_embeddings
         tokenizer = load_tokenizer(model_path)
         self.tokens = Tokens(tokenizer)
@@ -152,9 +158,7 @@ class _Recorder(LogitsProcessor):
         self.settle(input_ids)
         rows = len(scores)
         ranks = torch.full((rows,), self.condition.rank, device=scores.device)
-        mid_word = torch.full(
-            (rows,), self.condition.mode == "mid_word", device=scores.device
-        )
+        mid_word = torch.full((rows,), self.condition.mode == "mid_word", device=scores.device)
         try:
             if self._uniforms is None:
                 masked, nominal, intervened = intervene(scores, self.kinds, ranks, mid_word)

@@ -1,5 +1,6 @@
 """From a model folder to a model that runs, and the description of what decides its bits."""
 
+import logging
 import os
 import platform
 from collections.abc import Mapping
@@ -27,6 +28,11 @@ ENGINE_VERSION = 1
 ARCHITECTURES = ("llama", "qwen2", "gemma3_text", "olmo2")
 """Model types whose attention the slot engine is tested with; a multimodal model counts by its text part."""
 
+FIXED_SLOTS, FIXED_LENGTH = 32, 2048
+"""The batch plan where results depend on it and the caller names none."""
+HF_BATCH_SIZE = 8
+"""Batch size of Hugging Face `generate` where the caller names none."""
+
 _CPU_FEATURES = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "avx512_vnni", "amx_bf16", "sve")
 
 
@@ -40,7 +46,7 @@ def describe(
 ) -> dict[str, Any]:
     """What, beside the weights and the request, decides the bits of a generation, as JSON values.
 
-    Reads the configuration and the tokenizer of the model, not its weights. The batch plan (`slots`, `max_length`) is part of it only where results depend on it: on a GPU, with int8, and with Hugging Face `generate` (`slots` is then its batch size).
+    Reads the configuration and the tokenizer of the model, not its weights. `slots` and `max_length` are those the engine will be opened with; they are part of the description only where results depend on them, see `batch_plan`.
 
     Raises ValueError for an unknown precision or engine and for an architecture the engine can't run.
     """
@@ -51,13 +57,12 @@ def describe(
         check_architecture(config)
     elif engine != "hf":
         raise ValueError(f"unknown engine {engine!r}: there are 'slots' and 'hf'")
-    invariant = engine == "slots" and kind == "cpu" and precision != "int8"
     return {
         "engine": engine,
         "version": ENGINE_VERSION,
         "precision": precision,
         "quantization": quantization_settings(precision),
-        "batch_plan": None if invariant else {"slots": slots, "max_length": max_length},
+        "batch_plan": batch_plan(config, precision, engine, kind, slots, max_length),
         "eos_ids": sorted(eos_ids(model_path, config, load_tokenizer(model_path))),
         "machine": machine_kind(kind),
         "libraries": {
@@ -65,6 +70,29 @@ def describe(
             for name in ("torch", "transformers", "tokenizers")
             + (("bitsandbytes",) if precision in ("nf4", "int8") else ())
         },
+    }
+
+
+def batch_plan(
+    config: PretrainedConfig,
+    precision: str,
+    engine: str,
+    device_type: str,
+    slots: int | None,
+    max_length: int | None,
+) -> dict[str, int] | None:
+    """Rows and positions of a step where results depend on them, None where they do not.
+
+    They do on a GPU, whose libraries choose kernels by shape, with int8, which treats a batch's outliers together, and in Hugging Face `generate`, whose batches share their padding. There the plan must not follow from free memory, so it has defaults.
+    """
+    if engine == "hf":
+        return {"slots": slots or HF_BATCH_SIZE}
+    if device_type == "cpu" and precision != "int8":
+        return None
+    limit = config.get_text_config().max_position_embeddings
+    return {
+        "slots": slots or FIXED_SLOTS,
+        "max_length": max_length or min(limit, FIXED_LENGTH),
     }
 
 
@@ -136,12 +164,10 @@ def check_architecture(config: PretrainedConfig) -> None:
             f"(it runs {', '.join(ARCHITECTURES)}); use engine='hf'"
         )
     scaling = text.rope_parameters or {}
-    kinds = {
-        part.get("rope_type")
-        for part in (scaling, *scaling.values())
-        if isinstance(part, Mapping)
-    }
-    for kind in sorted(kinds & {"dynamic", "longrope"}):
+    kinds = [
+        part.get("rope_type") for part in (scaling, *scaling.values()) if isinstance(part, Mapping)
+    ]
+    for kind in {"dynamic", "longrope"}.intersection(kinds):
         raise ValueError(
             f"rope type {kind!r} rescales all rows by the longest one in the batch, which the "
             "slot engine cannot run reproducibly; use engine='hf'"
@@ -185,7 +211,10 @@ def load_model(
     """
     check_precision(precision)
     settings = quantization_settings(precision)
-    model = AutoModelForCausalLM.from_pretrained(
+    if precision == "int8":
+        # It warns at every call that activations are cast to float16, which is how int8 works.
+        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
+    model: Any = AutoModelForCausalLM.from_pretrained(
         model_path,
         dtype=torch.float32 if precision == "fp32" else torch.bfloat16,
         attn_implementation=attention,
@@ -198,7 +227,7 @@ def load_model(
     return model.eval().requires_grad_(False)
 
 
-def _text_part(model: PreTrainedModel, attention: str) -> PreTrainedModel:
+def _text_part(model: Any, attention: str) -> Any:
     config = model.config.get_text_config()
     with torch.device("meta"):
         text = AutoModelForCausalLM.from_config(config, attn_implementation=attention)

@@ -45,9 +45,11 @@ class Tokens:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of generated tokens, without special tokens."""
-        return self.tokenizer.decode(
+        text = self.tokenizer.decode(
             list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
+        assert isinstance(text, str)
+        return text
 
     def prompts(self, requests: Iterable[Request], max_length: int) -> list[Prompt]:
         """The different prompts of the requests, those with one prefix next to each other.

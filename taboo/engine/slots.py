@@ -3,10 +3,8 @@
 Every prompt is computed once, alone and at its exact length, after its declared prefix, which is computed once as well; all conditions of an item start from copies of it. Then all slots take one step together, each row at its own position, and a slot that is done is refilled at once. Rows never mix, so a generation is the same bits whatever else is generated, in whichever order and number of slots (docs/engine.md has the measurements).
 """
 
-import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -14,18 +12,17 @@ from transformers import PreTrainedModel
 
 from taboo.engine.attention import (
     IMPLEMENTATION,
+    ROWS,
     CacheShape,
     Context,
     Decode,
     Prefill,
-    Sharers,
-    SlotCache,
     empty_context,
     round_up,
 )
-from taboo.engine.base import FinishReason, Generation, Request
-from taboo.engine.choice import BrokenLogits, Choice, choose_greedy, choose_sampled, uniforms_of
+from taboo.engine.base import Generation, Request
 from taboo.engine.loading import (
+    batch_plan,
     check_architecture,
     default_device,
     eos_ids,
@@ -34,40 +31,16 @@ from taboo.engine.loading import (
     load_tokenizer,
     pack_linears,
 )
-from taboo.engine.progress import Progress
-from taboo.engine.prompts import Prompt, StopStrings, Tokens
-from taboo.files import sha256_text
+from taboo.engine.prompts import Prompt, Tokens
+from taboo.engine.session import Session
 from taboo.word_starts import Kind, WordStarts, word_starts
 
-ROWS = 4
-"""A step always has a multiple of this many rows: with fewer than two, libraries choose other kernels."""
 PREFILL_CHUNK = 512
 """Prompts are computed in chunks of this many tokens, which bounds the memory of their attention."""
 DEFAULT_SLOTS = 96
 """Slots where the caller names none and memory allows it; beyond it a step grows as the rows do."""
 MEMORY_SHARE = 0.6
 """Share of the free memory that the cache may take."""
-
-
-@dataclass
-class _Run:
-    """One request in a slot."""
-
-    request: Request
-    prefix: Context | None
-    prompt_length: int
-    own_length: int
-    stop: StopStrings | None
-    uniforms: torch.Tensor | None
-    token_ids: list[int] = field(default_factory=list)
-    nominal_ids: list[int] = field(default_factory=list)
-    delta_s: list[float] = field(default_factory=list)
-    intervened: list[bool] = field(default_factory=list)
-
-    @property
-    def at(self) -> int:
-        """Where the newest token goes in the request's own part of the cache."""
-        return self.own_length + len(self.token_ids) - 1
 
 
 @dataclass
@@ -98,16 +71,18 @@ class SlotEngine:
         if slots is not None and slots < 1:
             raise ValueError(f"slots must be at least 1, not {slots}")
         self.device = torch.device(device or default_device())
-        self.model: PreTrainedModel = load_model(
-            model_path, precision, self.device, IMPLEMENTATION
-        )
+        self.model: PreTrainedModel = load_model(model_path, precision, self.device, IMPLEMENTATION)
         config = self.model.config
         check_architecture(config)
         limit = config.max_position_embeddings
         if max_length is not None and not 2 <= max_length <= limit:
             raise ValueError(f"max_length must be from 2 to the model's {limit}, not {max_length}")
-        self.max_length = max_length or limit
-        self.slots = slots
+        # Where results depend on the shape of a step, that shape is fixed and part of the cell key.
+        plan = batch_plan(config, precision, "slots", self.device.type, slots, max_length)
+        self.fixed = plan is not None
+        self.capture = self.device.type == "cuda" and precision != "int8"
+        self.slots = plan["slots"] if plan else slots
+        self.max_length = plan["max_length"] if plan else max_length or limit
         self.progress = progress
         tokenizer = load_tokenizer(model_path)
         self.tokens = Tokens(tokenizer)
@@ -141,7 +116,7 @@ class SlotEngine:
         self._check_ranks(prompts)
         self.throughput = Throughput()
         if prompts:
-            yield from _Session(self, prompts).run()
+            yield from Session(self, prompts).run()
 
     def _check_ranks(self, prompts: Sequence[Prompt]) -> None:
         present = len(self.kinds) - len(self.absent)
@@ -155,11 +130,11 @@ class SlotEngine:
 
     @torch.inference_mode()
     def forward(
-        self, ids: Sequence[Sequence[int]], positions: torch.Tensor, step: Prefill | Decode
+        self, ids: torch.Tensor, positions: torch.Tensor, step: Prefill | Decode
     ) -> torch.Tensor:
-        """Logits [rows, V] of the last token of each row."""
+        """Logits [rows, V] of the last token of each row; `ids` and `positions` are [rows, tokens]."""
         output = self.model(
-            input_ids=torch.tensor(ids, device=self.device),
+            input_ids=ids,
             position_ids=positions,
             use_cache=False,
             logits_to_keep=1,
@@ -175,7 +150,8 @@ class SlotEngine:
             chunk = ids[start : start + PREFILL_CHUNK]
             positions = torch.arange(start, start + len(chunk), device=self.device) + offset
             step = Prefill(own, start, len(chunk), prefix)
-            logits = self.forward([chunk], positions[None], step)
+            ids_ = torch.tensor([chunk], device=self.device)
+            logits = self.forward(ids_, positions[None], step)
         return own, logits
 
     def slots_for(self, prompts: Sequence[Prompt], width: int) -> int:
@@ -186,9 +162,10 @@ class SlotEngine:
         work = sum(len(prompt.requests) for prompt in prompts)
         per_slot = self.shape.bytes_per_token * width
         budget = int(free_memory(self.device) * MEMORY_SHARE)
-        wanted = round_up(min(self.slots or DEFAULT_SLOTS, work), ROWS)
+        wanted = self.slots or DEFAULT_SLOTS
+        wanted = round_up(wanted if self.fixed else min(wanted, work), ROWS)
         fitting = budget // per_slot
-        if self.slots is not None and fitting < wanted or fitting < ROWS:
+        if fitting < (wanted if self.slots else ROWS):
             raise MemoryError(
                 f"{wanted if self.slots else ROWS} slots of {width} positions need "
                 f"{(wanted if self.slots else ROWS) * per_slot / 2**30:.1f} GiB, and "
@@ -196,211 +173,3 @@ class SlotEngine:
                 f"{self.slots or 'chosen from memory'}) or the budget of new tokens"
             )
         return min(wanted, fitting // ROWS * ROWS)
-
-
-class _Session:
-    """One call of `generate`: its cache, its queue and what is running."""
-
-    def __init__(self, engine: SlotEngine, prompts: list[Prompt]):
-        self.engine = engine
-        width = round_up(max(prompt.room for prompt in prompts), engine.shape.block)
-        self.slots = engine.slots_for(prompts, width)
-        self.cache = self._allocate(engine.shape.block)
-        self.queue = deque(
-            (prompt, request) for prompt in prompts for request in prompt.requests
-        )
-        self.total = len(self.queue)
-        self.running: list[_Run] = []
-        self.prefix: tuple[tuple[int, ...], Context] | None = None
-        self.prompt: tuple[Prompt, Context, torch.Tensor] | None = None
-        self.stops: dict[tuple[str, ...], StopStrings] = {}
-
-    def _allocate(self, width: int) -> SlotCache:
-        try:
-            return SlotCache(self.engine.shape, self.slots, width)
-        except (RuntimeError, torch.OutOfMemoryError) as error:
-            raise MemoryError(
-                f"no memory for {self.slots} slots of {width} positions: lower slots or the "
-                f"budget of new tokens ({error})"
-            ) from error
-
-    def run(self) -> Iterator[Generation]:
-        done = self.engine.throughput
-        with Progress(self.total, self.engine.progress) as progress:
-            while self.queue or self.running:
-                for step in (self._admit, self._advance):
-                    for generation in step():
-                        done.requests += 1
-                        progress.update(done.requests, done.tokens)
-                        yield generation
-                    progress.update(done.requests, done.tokens)
-
-    def _admit(self) -> list[Generation]:
-        """Put waiting requests into free slots; those that end at their first token are returned."""
-        started = time.perf_counter()
-        finished = []
-        while self.queue and len(self.running) < self.slots:
-            prompt, request = self.queue.popleft()
-            prefix, own, logits = self._contexts(prompt)
-            run = self._start(prompt, request, prefix)
-            self._choose(logits.clone(), [run])
-            self.running.append(run)
-            self._fit()
-            with torch.inference_mode():
-                self.cache.fill(len(self.running) - 1, own)
-            finished += self._collect(len(self.running) - 1)
-        self.engine.throughput.prefill_seconds += time.perf_counter() - started
-        return finished
-
-    def _fit(self) -> None:
-        """Make the cache as wide as its longest row needs, not much wider."""
-        needed = round_up(max(run.at for run in self.running) + 1, self.engine.shape.block)
-        if needed > self.cache.width or needed < self.cache.width // 2:
-            with torch.inference_mode():
-                self.cache.resize(needed)
-
-    def _start(self, prompt: Prompt, request: Request, prefix: Context | None) -> _Run:
-        condition = request.condition
-        if condition.stop and condition.stop not in self.stops:
-            self.stops[condition.stop] = StopStrings(self.engine.tokens, condition.stop)
-        return _Run(
-            request,
-            prefix,
-            prompt.length,
-            len(prompt.own),
-            self.stops[condition.stop] if condition.stop else None,
-            uniforms_of(condition, request.item_id) if condition.temperature else None,
-        )
-
-    def _contexts(self, prompt: Prompt) -> tuple[Context | None, Context, torch.Tensor]:
-        """A prompt's prefix and own part and the logits after it, computed unless they just were."""
-        if self.prompt is None or self.prompt[0] is not prompt:
-            prefix = None
-            if prompt.prefix:
-                if self.prefix is None or self.prefix[0] != prompt.prefix:
-                    self.prefix = prompt.prefix, self.engine.prefill(prompt.prefix, None)[0]
-                    self.engine.throughput.prompt_tokens += len(prompt.prefix)
-                prefix = self.prefix[1]
-            self.prompt = prompt, *self.engine.prefill(prompt.own, prefix)
-            self.engine.throughput.prompt_tokens += len(prompt.own)
-        own, logits = self.prompt[1:]
-        return self.prefix[1] if self.prefix and prompt.prefix else None, own, logits
-
-    def _advance(self) -> list[Generation]:
-        """One step of all running requests."""
-        if not self.running:
-            return []
-        started = time.perf_counter()
-        runs = self.running
-        rows = round_up(len(runs), ROWS)
-        padding = rows - len(runs)
-        at = [run.at for run in runs] + [0] * padding
-        device = self.engine.device
-        offsets = [run.prompt_length - run.own_length for run in runs] + [0] * padding
-        own = torch.tensor(at, device=device)
-        self._fit()
-        step = Decode(self.cache, own, self._sharers(rows))
-        positions = own + torch.tensor(offsets, device=device)
-        ids = [[run.token_ids[-1]] for run in runs] + [[0]] * padding
-        logits = self.engine.forward(ids, positions[:, None], step)
-        self._choose(logits[: len(runs)], runs)
-        finished = [
-            generation
-            for slot in reversed(range(len(runs)))
-            for generation in self._collect(slot)
-        ]
-        self.engine.throughput.decode_seconds += time.perf_counter() - started
-        self.engine.throughput.steps += 1
-        return finished
-
-    def _sharers(self, rows: int) -> list[Sharers]:
-        """The rows of each prefix; rows that only fill up the step go with the first."""
-        groups: dict[int, tuple[Context | None, list[int]]] = {}
-        for row, run in enumerate(self.running):
-            groups.setdefault(id(run.prefix), (run.prefix, []))[1].append(row)
-        if len(groups) == 1:
-            return [Sharers(self.running[0].prefix, None)]
-        result = []
-        for prefix, members in groups.values():
-            # The first group takes the filling rows, the others repeat a row of theirs.
-            members += list(range(len(self.running), rows)) if not result else []
-            members += members[:1] * (round_up(len(members), ROWS) - len(members))
-            result.append(Sharers(prefix, torch.tensor(members, device=self.engine.device)))
-        return result
-
-    @torch.inference_mode()
-    def _choose(self, logits: torch.Tensor, runs: list[_Run]) -> None:
-        """Append to each run the token chosen from its row of logits [n, V]."""
-        sampled = [row for row, run in enumerate(runs) if run.uniforms is not None]
-        greedy = [row for row, run in enumerate(runs) if run.uniforms is None]
-        for rows in (greedy, sampled):
-            if not rows:
-                continue
-            part = logits if len(rows) == len(runs) else logits[rows]
-            chosen_runs = [runs[row] for row in rows]
-            try:
-                choice = self._choice(part, chosen_runs)
-            except BrokenLogits as error:
-                run = chosen_runs[error.row]
-                raise ValueError(
-                    f"item {run.request.item_id}, condition {run.request.condition.name}, step "
-                    f"{len(run.token_ids)}: NaN or infinite logits; the weights are damaged or "
-                    "the precision overflows"
-                ) from None
-            columns = (part.tolist() for part in choice)
-            for run, token, nominal, intervened, delta in zip(chosen_runs, *columns, strict=True):
-                run.token_ids.append(token)
-                run.nominal_ids.append(nominal)
-                run.intervened.append(intervened)
-                run.delta_s.append(delta)
-        self.engine.throughput.tokens += len(runs)
-
-    def _choice(self, logits: torch.Tensor, runs: list[_Run]) -> Choice:
-        device = self.engine.device
-        conditions = [run.request.condition for run in runs]
-        ranks = torch.tensor([condition.rank for condition in conditions], device=device)
-        mid_word = torch.tensor([c.mode == "mid_word" for c in conditions], device=device)
-        kinds = self.engine.kinds
-        if runs[0].uniforms is None:
-            highest = max(condition.rank for condition in conditions)
-            return choose_greedy(logits, kinds, self.engine.absent, ranks, mid_word, highest)
-        uniforms = torch.stack([run.uniforms[len(run.token_ids)] for run in runs])  # type: ignore[index]
-        temperatures = torch.tensor([c.temperature for c in conditions], device=device)
-        return choose_sampled(logits, kinds, ranks, mid_word, temperatures, uniforms)
-
-    def _collect(self, slot: int) -> list[Generation]:
-        """The generation of a slot if it is finished; its slot is then taken by the last one."""
-        run = self.running[slot]
-        reason = self._finish_reason(run)
-        if reason is None:
-            return []
-        last = self.running.pop()
-        if last is not run:
-            with torch.inference_mode():
-                self.cache.move(len(self.running), slot, last.at + 1)
-            self.running[slot] = last
-        ids = run.token_ids
-        text = run.stop.cut(ids) if run.stop and reason == "stop" else None
-        return [
-            Generation(
-                item_id=run.request.item_id,
-                condition=run.request.condition,
-                prompt_sha256=sha256_text(run.request.prompt),
-                token_ids=tuple(ids),
-                nominal_ids=tuple(run.nominal_ids),
-                delta_s=tuple(run.delta_s),
-                intervened=tuple(run.intervened),
-                text=self.engine.tokens.decode(ids) if text is None else text,
-                finish_reason=reason,
-                n_prompt_tokens=run.prompt_length,
-            )
-        ]
-
-    def _finish_reason(self, run: _Run) -> FinishReason | None:
-        if run.token_ids[-1] in self.engine.eos:
-            return "eos"
-        if run.stop is not None and run.stop.find(run.token_ids):
-            return "stop"
-        if len(run.token_ids) >= run.request.condition.max_new_tokens:
-            return "length"
-        return None

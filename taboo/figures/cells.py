@@ -28,6 +28,7 @@ def select(
 
     Kept are the baselines and the cells of `mode`, greedy ones where `greedy`, and of these what the options `tasks`, `families`, `sizes`, `precision` and `max_new_tokens` name (each may be left out). A cell that occurs in several studies is taken from the study where it has the most items. Raises ValueError where a model has several precisions or budgets of one task and the option that chooses is not set.
     """
+    cells = cells.reset_index(drop=True)
     kept = cells[(cells["rank"] == 0) | (cells["mode"] == mode)]
     if greedy:
         kept = kept[kept["temperature"] == 0]

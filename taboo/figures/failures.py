@@ -28,7 +28,8 @@ def prepare(failures: pd.DataFrame, options: dict[str, Any]) -> pd.DataFrame:
 
     `failures` is the failure analysis of the figure's studies, of which greedy word-start cells are shown. The option `models` names the models, without it all are shown.
     """
-    rows = failures[(failures["temperature"] == 0) & (failures["mode"] == "word_start")]
+    rows = failures.reset_index(drop=True)
+    rows = rows[(rows["temperature"] == 0) & (rows["mode"] == "word_start")]
     if options.get("tasks") is not None:
         rows = rows[rows["task"].isin(options["tasks"])]
     if options.get("models") is not None:

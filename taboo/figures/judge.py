@@ -22,7 +22,7 @@ def prepare(agreement: pd.DataFrame, options: dict[str, Any]) -> pd.DataFrame:
 
     `agreement` is the judge's table: `group` is `all`, `baseline`, `taboo` or a condition, `agreement` the share of its `n` items on which judge and scorer agree, `low` and `high` its 95 % Wilson interval, `kappa` and `ac1` the chance-corrected coefficients (missing where not estimable).
     """
-    rows = agreement
+    rows = agreement.reset_index(drop=True)
     if options.get("tasks") is not None:
         rows = rows[rows["task"].isin(options["tasks"])]
     tasks = {task: index for index, task in enumerate(style.ordered_tasks(rows["task"]))}

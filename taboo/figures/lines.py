@@ -127,14 +127,16 @@ def draw_panel(axes: Axes, panel: pd.DataFrame, curve: Curve, colours: dict[floa
         if curve.x == "rank" and lost.any():
             axes.plot(
                 x[lost],
-                np.full(lost.sum(), 0.03),
+                np.zeros(lost.sum()),
                 marker="x",
                 linestyle="none",
                 color=colour,
                 markersize=3.5,
                 transform=axes.get_xaxis_transform(),
+                clip_on=False,
+                zorder=5,
             )
-        if (rows["status"] == "n/a").all():
+        if "n/a" in set(rows["status"]) and "ok" not in set(rows["status"]):
             undefined.append(first["alignment"])
     if undefined:
         names = " and ".join(sorted(set(undefined)))

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from taboo.files import read_json, write_json
-from taboo.provenance.records import records_folder
+from taboo.files import write_json
+from taboo.provenance.records import name_of, read_record, recorded_outputs
 
 
 def write_manifest(path: str | Path, results: str | Path) -> int:
@@ -12,12 +12,10 @@ def write_manifest(path: str | Path, results: str | Path) -> int:
     It holds stable facts alone (no times, no hosts), so two equal runs have equal manifests.
     """
     entries = {}
-    for file in sorted(records_folder(results).rglob("*.json")):
-        record = read_json(file)
-        output = Path(record["output"])
-        if output.is_file() and output != Path(path):
-            name = output.relative_to(results).as_posix()
-            entries[name] = {
+    for output in recorded_outputs(results):
+        record = read_record(results, output)
+        if record is not None and output.is_file() and output != Path(path):
+            entries[name_of(results, output)] = {
                 key: record[key] for key in ("sha256", "size", "rule", "inputs", "facts")
             }
     write_json(path, {"files": entries})

@@ -1,19 +1,21 @@
-"""Records: what was made from what, when, by which code, and with which bytes.
+"""Records: what was made from what, by which code, with which packages, and with which bytes.
 
-Each output `<results>/<path>` has a record `<results>/provenance/records/<path>.json`. The facts that may differ between two equal runs (times, host, paths) are under `volatile`.
+Each output `<results>/<name>` has a record `<results>/provenance/records/<name>.json`. Names are relative to the results folder, so a results folder can be moved; an input from elsewhere is `repository/<path>`. The facts that may differ between two equal runs (times, host, memory) are under `volatile`. A record holds a sha256 over itself, so damage to it is found too.
 """
 
-import logging
 import os
-import platform
-import resource
-import subprocess
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from taboo.files import read_json, sha256_file, write_json
+from taboo.files import read_json, sha256_file, sha256_json, write_json
+
+OUTSIDE = "repository/"
+"""Begins the name of an input that is not in the results folder."""
+
+
+class DamagedRecord(ValueError):
+    """A record that was changed after it was written, or is no record."""
 
 
 def records_folder(results: str | Path) -> Path:
@@ -23,108 +25,116 @@ def records_folder(results: str | Path) -> Path:
 
 def record_path(results: str | Path, output: str | Path) -> Path:
     """Where the record of an output lies."""
-    relative = Path(output).relative_to(results)
-    return records_folder(results) / relative.parent / f"{relative.name}.json"
+    name = name_of(results, output)
+    if name.startswith(OUTSIDE):
+        raise ValueError(f"{output} is not in {results}, so it has no record")
+    return records_folder(results) / f"{name}.json"
+
+
+def name_of(results: str | Path, path: str | Path) -> str:
+    """A file's name in records."""
+    path = Path(path)
+    if path.is_relative_to(results):
+        return path.relative_to(results).as_posix()
+    return OUTSIDE + Path(os.path.relpath(path)).as_posix()
+
+
+def path_of(results: str | Path, name: str) -> Path:
+    """The file that a name in a record stands for."""
+    if name.startswith(OUTSIDE):
+        return Path(name.removeprefix(OUTSIDE))
+    return Path(results) / name
+
+
+def read_record(results: str | Path, output: str | Path) -> dict[str, Any] | None:
+    """The record of an output, None if there is none. Raises DamagedRecord naming the file."""
+    path = record_path(results, output)
+    if not path.is_file():
+        return None
+    try:
+        record = read_json(path)
+        content = {key: value for key, value in record.items() if key != "record_sha256"}
+        intact = record["record_sha256"] == sha256_json(content)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        intact = False
+    if not intact or record["output"] != name_of(results, output):
+        raise DamagedRecord(f"{path} is damaged: it is not what was written")
+    return record
+
+
+def recorded_outputs(results: str | Path) -> Iterator[Path]:
+    """The outputs that have a record, in order of their names."""
+    folder = records_folder(results)
+    names = sorted(path.relative_to(folder) for path in folder.rglob("*.json"))
+    return (Path(results) / name.with_suffix("") for name in names)
+
+
+def write_record(results: str | Path, record: Mapping[str, Any]) -> Path:
+    """Write a record with its own digest."""
+    content = {key: value for key, value in record.items() if key != "record_sha256"}
+    path = record_path(results, Path(results) / content["output"])
+    return write_json(path, {**content, "record_sha256": sha256_json(content)})
 
 
 def write_records(
     results: str | Path,
     rule: str,
-    inputs: Iterable[str | Path],
+    inputs: Mapping[str, str],
     outputs: Iterable[str | Path],
     params: Mapping[str, Any],
     facts: Mapping[str, Any],
-    started: float,
+    environment: Mapping[str, Any],
+    volatile: Mapping[str, Any],
 ) -> None:
-    """Record the outputs of one finished job. `facts` are further stable facts (cell keys, for example)."""
-    digests = {str(path): digest(results, path) for path in inputs}
-    stopped = time.time()
-    for output in map(Path, outputs):
-        status = output.stat()
-        write_json(
-            record_path(results, output),
-            {
-                "output": str(output),
-                "sha256": sha256_file(output),
-                "size": status.st_size,
-                "rule": rule,
-                "inputs": digests,
-                "params": params,
-                "facts": facts,
-                "volatile": {
-                    "mtime_ns": status.st_mtime_ns,
-                    "started": started,
-                    "seconds": round(stopped - started, 3),
-                    "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-                    "host": platform.node(),
-                    "machine": platform.platform(),
-                    "python": platform.python_version(),
-                    "slurm_job": os.environ.get("SLURM_JOB_ID"),
-                    "code": _commit(),
-                },
-            },
-        )
+    """Record the outputs of one finished job.
 
-
-def digest(results: str | Path, path: str | Path) -> str:
-    """sha256 of a file; taken from its record where size and modification time still agree."""
-    record = _record(results, path)
-    status = Path(path).stat()
-    if record and _untouched(record, status):
-        return record["sha256"]
-    return sha256_file(path)
-
-
-def damaged_outputs(results: str | Path) -> Iterator[Path]:
-    """Outputs whose bytes are not those recorded. Unchanged size and time count as intact here; `taboo audit` re-hashes everything."""
-    for file in sorted(records_folder(results).rglob("*.json")):
-        record = read_json(file)
-        output = Path(record["output"])
-        if not output.is_file() or _untouched(record, output.stat()):
-            continue
-        if sha256_file(output) != record["sha256"]:
-            yield output
-
-
-def set_damaged_aside(results: str | Path) -> list[Path]:
-    """Move every damaged output out of the way, so that it is made again; nothing is deleted.
-
-    Returns the new places, `<results>/damaged/<path>.<time>`, and logs each.
+    `inputs` are digests by name (see `input_digests`), `params` the rule's parameters, `facts` what else the job knows (cell keys, for example), `environment` the installed packages and the container, `volatile` what may differ between two equal runs.
     """
-    moved = []
-    for output in list(damaged_outputs(results)):
-        stamp = time.strftime("%Y%m%dT%H%M%S")
-        target = Path(results) / "damaged" / f"{output.relative_to(results)}.{stamp}"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(output, target)
-        logging.getLogger("taboo").warning(
-            "%s is not what was recorded; moved to %s and made again", output, target
-        )
-        moved.append(target)
-    return moved
+    for output in map(Path, outputs):
+        digest = sha256_file(output)
+        record = {
+            "output": name_of(results, output),
+            "sha256": digest,
+            "size": output.stat().st_size,
+            "rule": rule,
+            "inputs": dict(inputs),
+            "params": dict(params),
+            "facts": dict(facts),
+            "environment": dict(environment),
+            "volatile": {**volatile, "stat": stat_of(output)},
+        }
+        write_record(results, record)
 
 
-def _record(results: str | Path, path: str | Path) -> dict[str, Any] | None:
-    try:
-        return read_json(record_path(results, path))
-    except (FileNotFoundError, ValueError):
-        return None
+def input_digests(results: str | Path, paths: Iterable[str | Path]) -> dict[str, str]:
+    """sha256 of each input by its name, each held against its record on the way.
+
+    A file whose size and times are those recorded is not read again. Raises ValueError naming an input that is not what was recorded, and what to do.
+    """
+    digests = {}
+    for path in paths:
+        name = name_of(results, path)
+        record = None if name.startswith(OUTSIDE) else read_record(results, path)
+        if record is None:
+            digests[name] = sha256_file(path)
+        elif not is_intact(path, record):
+            raise ValueError(
+                f"{path} was changed since it was made; run snakemake again, which sets it aside "
+                "and makes it anew"
+            )
+        else:
+            digests[name] = record["sha256"]
+    return digests
 
 
-def _untouched(record: Mapping[str, Any], status: os.stat_result) -> bool:
-    return (record["size"], record["volatile"]["mtime_ns"]) == (status.st_size, status.st_mtime_ns)
+def is_intact(path: str | Path, record: Mapping[str, Any]) -> bool:
+    """Whether a file is what its record says. It is read only if its size or a time has changed."""
+    if stat_of(path) == record["volatile"]["stat"]:
+        return True
+    return os.stat(path).st_size == record["size"] and sha256_file(path) == record["sha256"]
 
 
-def _commit() -> dict[str, Any] | None:
-    """The commit of this code and whether it was changed since, None outside a git checkout."""
-    root = Path(__file__).parent
-    try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        dirty = subprocess.run(
-            ["git", "status", "--porcelain"], cwd=root, capture_output=True, text=True, check=True
-        ).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return {"commit": commit, "changed": bool(dirty.strip())}
+def stat_of(path: str | Path) -> list[int]:
+    """Size, modification time and change time (ns). A write moves the last one and no tool sets it."""
+    status = os.stat(path)
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]

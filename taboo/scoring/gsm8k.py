@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from taboo.scoring.base import ScoreError, Verdict
-from taboo.scoring.numbers import Number, numbers, plain, written
+from taboo.scoring.numerals import Number, numbers, plain, written
 from taboo.scoring.text import answer_part
 
 _ANSWER = re.compile(r"\banswer\**[ \t]*[:：]\**", re.IGNORECASE)

@@ -72,12 +72,10 @@ def _number_sentences(text: str, num_sentences: int, relation: str) -> bool:
 
 
 def _number_paragraphs(text: str, num_paragraphs: int) -> bool:
-    paragraphs = re.split(r"\s?\*\*\*\s?", text)
-    while paragraphs and not paragraphs[0].strip():
-        del paragraphs[0]
-    while paragraphs and not paragraphs[-1].strip():
-        del paragraphs[-1]
-    return len(paragraphs) == num_paragraphs and all(part.strip() for part in paragraphs)
+    parts = [part.strip() for part in re.split(r"\s?\*\*\*\s?", text)]
+    if not all(parts[1:-1]):
+        return False
+    return sum(map(bool, parts)) == num_paragraphs
 
 
 def _number_words(text: str, num_words: int, relation: str) -> bool:

@@ -10,15 +10,21 @@ from taboo.scoring.text import answer_part
 
 _LETTERS = "ABCDEFGHIJ"
 _MANY_UNPARSED = 0.2
-# What may stand before a letter that is set apart: quotes, brackets, emphasis, LaTeX.
+# What may stand before a letter that is set apart: spaces, quotes, brackets, emphasis, LaTeX.
 _OPEN = r"(?:\\boxed\{|\\text(?:bf)?\{|\\\(|[\s(\[{*_\"'“‘`$.…:,;-])*"
+# No word, hyphen, apostrophe, slash or the like goes on from the letter.
+_APART = r"(?![\w+#&/-]|[’'][a-zA-Z]|\.\w)"
+_NO_WORD = r"(?![ \t]+[^\W\d_])"
+_VERDICT = r"is[ \t]+(?:the[ \t]+)?(?:correct|right|true|best|answer)"
+_REASON = rf"(?=[ \t]+(?:because|since|as|{_VERDICT})\b|[ \t]+(?:or|and)[ \t]+[A-J]\b)"
+_IS = r"(?:is|was|(?:would|should|must|might|may|could|will)[ \t]+be|seems[ \t]+to[ \t]+be)\b"
+# Words that announce the answer.
 _MARKER = (
-    r"\b(?:answer|choice|option|letter)(?:[ \t]+(?:is|was|would[ \t]+be|should[ \t]+be|must[ \t]+be)\b"
-    r"|[ \t]*[*_]*[ \t]*[:=])(?:[ \t]*(?:the[ \t]+)?(?:option|choice|letter|answer)\b)?:?"
+    rf"\b(?:answer|choice|option|letter)(?:[ \t]+{_IS}|[ \t]*[*_]*[ \t]*[:=])"
+    r"(?:[ \t]*(?:the[ \t]+)?(?:option|choice|letter|answer)\b)?:?"
 )
-# Words after which, or before which, a capital letter on its own is a choice.
-_LEAD = r"(?i:\b(?:is|it's|be|choose|chose|pick|select|option|choice|letter)|[’']s)[ \t]+"
-_REASON = r"(?=[ \t]+(?:because|since|is[ \t]+(?:the[ \t]+)?(?:correct|right|true|best|answer))\b)"
+# Words right after which a capital letter on its own is a choice.
+_LEAD = r"(?:\b(?:is|be|choose|chose|pick|select|with|option|choice|letter|answer)|[’']s)[ \t]+"
 
 
 def check_item(item: Mapping[str, Any]) -> None:
@@ -46,7 +52,7 @@ def score_text(item: Mapping[str, Any], text: str) -> Verdict:
 
     1. `leading`: the text starts with a letter that is set apart (`B`, `b)`, `(D)`, `**C**`, `B. 4`, `C because`).
     2. `stated`: a letter after `answer:`, `the answer is`, `option is` or the like.
-    3. `marked`: a letter in brackets or emphasis of its own, `(D)` or `**C**`.
+    3. `enclosed`: a letter in brackets or emphasis of its own, `(D)` or `**C**`.
     4. `named`: a capital letter after `is`, `choose`, `option` and the like, or before `because`, `since`, `is correct`.
 
     `A` followed by a word is the article (so is `I` the pronoun), unless a reason or verdict follows (`A because …`). No letter: the outcome is `unparsed`.
@@ -78,18 +84,17 @@ def _read(text: str, letters: str) -> tuple[str | None, str]:
 
 @cache
 def _rules(letters: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    words = "".join(letter for letter in letters if letter in "AI")
-    names = "".join(letter for letter in letters if letter not in "AI")
-    # A letter is set apart if no word, hyphen, apostrophe, slash or the like goes on from it.
-    apart = r"(?![\w+#&/-]|[’'][a-zA-Z]|\.\w)"
-    no_word = r"(?![ \t]+[^\W\d_])"
-    reason = r"(?=[ \t]+(?:because|since|as|is[ \t]+(?:the[ \t]+)?(?:correct|right|true|best|answer))\b|[ \t]+(?:or|and)[ \t]+[A-J]\b)"
-    small = letters.lower()
-    letter = rf"(?P<letter>[{names}]{apart}|[{words or '0'}]{apart}(?:{no_word}|{reason})|[{small}]{apart}{no_word})"
-    named = rf"(?P<letter>[{names}]{apart}|[{words or '0'}]{apart}{no_word})"
+    """The rules of `score_text` for choices with these letters, in their order."""
+    words = "[" + "".join(set(letters) & {"A", "I"}) + "]"
+    names = "[" + letters.translate({ord("A"): None, ord("I"): None}) + "]"
+    capital = rf"{names}{_APART}|{words}{_APART}(?:{_NO_WORD}|{_REASON})"
+    letter = rf"(?P<letter>{capital}|[{letters.lower()}]{_APART}{_NO_WORD})"
+    lone = rf"(?P<letter>{names}{_APART}|{words}{_APART}{_NO_WORD})"
+    enclosed = rf"(?:\(|\*\*|\\boxed\{{(?:\\text\{{)?)(?P<letter>[{letters}])(?:[.)]|\*\*|\}})"
+    before = rf"(?<![\w'’-])(?P<before>[{letters}])(?=[ \t]+(?:because|since|{_VERDICT})\b)"
     return (
         ("leading", re.compile(rf"\A{_OPEN}{letter}")),
         ("stated", re.compile(rf"(?i:{_MARKER}){_OPEN}{letter}")),
-        ("marked", re.compile(rf"(?:\(|\*\*|\\boxed\{{)(?P<letter>[{letters}])(?:[.)]|\*\*|\}})")),
-        ("named", re.compile(rf"{_LEAD}{named}|(?<![\w'’-])(?P<before>[{letters}]){_REASON}")),
+        ("enclosed", re.compile(enclosed)),
+        ("named", re.compile(rf"(?i:{_LEAD}){lone}|{before}")),
     )

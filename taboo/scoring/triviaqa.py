@@ -13,14 +13,18 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _LEAD = re.compile(
     r"\A\W*(?:(?:the|my)\s+)?(?:(?:final|correct)\s+)?answer\s*(?:is\b\s*:?|:)\s*", re.I
 )
-# The end of a first sentence or the start of a bracketed remark. A full stop after one or two
-# letters (`U.S.`, `St.`, `J.`) ends no sentence.
-_REMARK = re.compile(r"(?<=\w{3})[.!?;](?=\s)|\s+[(\[]")
+# Where an explanation starts: after a sentence, in brackets, after a spaced dash, after a comma with
+# a word that explains. A full stop after one or two letters (`U.S.`, `St.`, `J.`) ends no sentence,
+# and a comma alone may be part of a name (`Paris, Texas`).
+_EXPLANATION = re.compile(
+    r"(?<=\w{3})[.!?;](?=\s)|\s+[(\[]|\s+[–—-]+\s|,\s+(?:who|whose|which|where|when|because|since|as"
+    r"|a|an|the|also)\b"
+)
 
 
 def check_item(item: Mapping[str, Any]) -> None:
     """Raise ScoreError unless the item has an answer to compare with."""
-    if not _golds(item):
+    if not _answers(item):
         raise ScoreError("`answer` has neither a `value` nor `aliases`")
 
 
@@ -35,14 +39,14 @@ def normalise(text: str) -> str:
 def score_text(item: Mapping[str, Any], text: str) -> Verdict:
     """Exact match of the answer with the full alias set; never part of it, never empty.
 
-    The answer is the first line with text, up to the first invented next question, without a leading `The answer is`. If the line as a whole is no alias, its first sentence without a bracketed remark is compared too (`Mark Twain. He wrote …`, `Paris (France)`). A hyphen or other mark may count as nothing (SQuAD's rule) or as a space (TriviaQA's): `Spider-Man` equals both `spiderman` and `spider man`.
+    The answer is the first line with text, up to the first invented next question, without a leading `The answer is`. If the line as a whole is no alias, what stands before an explanation is compared too (`Mark Twain. He wrote …`, `Paris (France)`, `Paris, the capital of …`). A hyphen or other mark may count as nothing (SQuAD's rule) or as a space (TriviaQA's): `Spider-Man` equals both `spiderman` and `spider man`.
     """
-    golds = _golds(item)
+    golds = set().union(*map(_forms, _answers(item)))
     lines = answer_part(text).split("\n")
     line = next((line.strip() for line in lines if line.strip()), "")
     line = _LEAD.sub("", line).strip() or line
-    short = _REMARK.split(line, maxsplit=1)[0].strip()
-    for candidate, rule in ((line, "line"), (short, "first_sentence")):
+    short = _EXPLANATION.split(line, maxsplit=1)[0].strip()
+    for candidate, rule in ((line, "line"), (short, "before_explanation")):
         if candidate and _forms(candidate) & golds:
             return Verdict(True, "correct", candidate, rule)
     if not line:
@@ -64,13 +68,13 @@ def missing_golds(items: Iterable[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def _golds(item: Mapping[str, Any]) -> set[str]:
+def _answers(item: Mapping[str, Any]) -> list[str]:
     answer = item.get("answer")
     if not isinstance(answer, Mapping):
         raise ScoreError(f"`answer` must have `value` and `aliases`, found {answer!r}")
     texts = [answer.get("value"), answer.get("normalized_value")]
     texts += [*answer.get("aliases", ()), *answer.get("normalized_aliases", ())]
-    return set().union(*(_forms(text) for text in texts if text))
+    return [text for text in texts if text]
 
 
 def _forms(text: str) -> set[str]:
@@ -78,11 +82,18 @@ def _forms(text: str) -> set[str]:
 
 
 def _normal(text: str, mark: str) -> str:
-    text = unicodedata.normalize("NFKC", text).casefold()
-    bare = "".join(mark if _is_mark(character) else character for character in text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        marks = {char for char in text if unicodedata.category(char).startswith("P")}
+        table = _ASCII_MARKS[mark] | {ord(char): mark for char in marks}
+    else:
+        table = _ASCII_MARKS[mark]
+    text = text.casefold()
+    bare = text.translate(table)
     short = " ".join(_ARTICLES.sub(" ", bare).split())
     return short or " ".join(bare.split()) or " ".join(text.split())
 
 
-def _is_mark(character: str) -> bool:
-    return character in string.punctuation or unicodedata.category(character).startswith("P")
+_ASCII_MARKS: dict[str, dict[int, str]] = {
+    mark: {ord(char): mark for char in string.punctuation} for mark in ("", " ")
+}

@@ -48,11 +48,17 @@ def run(items: pd.DataFrame, cells: pd.DataFrame, options: dict[str, Any]) -> pd
 
 
 def instruction_verdicts(details: str) -> list[tuple[str, bool]]:
-    """Return the instruction types of one IFEval score and whether each was followed, read from its `details`."""
-    instructions = json.loads(details).get("instructions")
-    if not isinstance(instructions, list):
-        raise ValueError(f"the details of an IFEval score have no list `instructions`: {details}")
-    return [(str(one["id"]), bool(one["strict"])) for one in instructions]
+    """Return the instruction types of one IFEval score and whether each was followed (strict), read from its `details`.
+
+    Raises ValueError where these are no details of an IFEval score.
+    """
+    found = json.loads(details)
+    names, strict = found.get("instructions"), found.get("strict")
+    if not isinstance(names, list) or not isinstance(strict, list) or len(names) != len(strict):
+        raise ValueError(
+            f"the details of an IFEval score need `instructions` and `strict`, lists of one length: {details}"
+        )
+    return [(str(name), bool(verdict)) for name, verdict in zip(names, strict, strict=True)]
 
 
 def _verdicts(cell: pd.DataFrame) -> pd.DataFrame:

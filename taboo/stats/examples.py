@@ -141,7 +141,9 @@ def _section(example: Example, decode: Decode) -> str:
 
 
 def _read(answer: str | None) -> str:
-    return "no answer" if answer is None or answer != answer else f"<b>{escape(str(answer))}</b>"
+    if answer is None or answer != answer:
+        return "no answer"
+    return "a program" if "\n" in answer else f"<b>{escape(answer)}</b>"
 
 
 _LEGEND = (

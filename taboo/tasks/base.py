@@ -37,7 +37,7 @@ class Prompt:
 class Task:
     """One benchmark.
 
-    `version` is raised when the meaning of an item or a prompt changes. `mirror_file` is the file in a local mirror, with or without `.gz`. `normalise` takes a record as published and its position among the records and gives the record in the mirror's schema, or raises TaskError; `identify` gives its `item_id` and `render` its prompt. `stratum` names the group that sampling balances, `keep` selects records. `prompt_file` is the readable file with the task's few-shot text.
+    `version` is raised when the meaning of an item or a prompt changes. `mirror_file` is the file in a local mirror, with or without `.gz`. `normalise` takes a record as published and its position among the records and gives the record in the mirror's schema, or raises TaskError; `identify` gives its `item_id` and `render` its prompt. `stratum` names the group that sampling balances, `keep` selects items, and `refuse` gives the reason why an item can't be used, if there is one. `prompt_file` is the readable file with the task's few-shot text.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Task:
     stop: tuple[str, ...] = ()
     stratum: Callable[[Item], str | None] = lambda item: None
     keep: Callable[[Item], bool] = lambda item: True
+    refuse: Callable[[Item], str | None] = lambda item: None
 
     def read(self, record: Mapping[str, Any], position: int) -> Item:
         """The item of the record at `position` (from 0): its normalised fields and `item_id`."""

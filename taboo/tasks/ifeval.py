@@ -58,6 +58,17 @@ def render(item: Item) -> Prompt:
     return _TEMPLATE.fill({"prompt": item["prompt"]}, chat=True)
 
 
+def refuse(item: Item) -> str | None:
+    """Why an item can't be scored: two published ones ask for how often `#` and `!` occur as letters."""
+    for name, arguments in zip(item["instruction_id_list"], item["kwargs"], strict=True):
+        letter = arguments.get("letter", "")
+        if name == "keywords:letter_frequency" and not (
+            len(letter) == 1 and letter.isascii() and letter.isalpha()
+        ):
+            return f"{name} counts letters, and {letter!r} is none"
+    return None
+
+
 def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -71,4 +82,5 @@ TASK = Task(
     normalise=normalise,
     identify=identify,
     render=render,
+    refuse=refuse,
 )

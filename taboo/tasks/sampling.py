@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatch
@@ -12,6 +13,8 @@ from typing import Any
 
 from taboo.files import canonical_json, parse_jsonl, read_jsonl, write_jsonl
 from taboo.tasks.base import Item, Task, TaskError
+
+_log = logging.getLogger(__name__)
 
 
 def load_items(
@@ -23,7 +26,7 @@ def load_items(
 ) -> list[Item]:
     """All items of a task in published order, from a local mirror or, without one, from the hub.
 
-    Both routes are brought to the mirror's schema, so `records` (their number) and `sha256` (see `digest`) are the same for both; where given, they are checked. `revision` replaces the task's own pin of the hub data set. Raises TaskError saying what was expected.
+    Both routes are brought to the mirror's schema, so `records` (their number) and `sha256` (see `digest`) are the same for both; where given, they are checked. `revision` replaces the task's own pin of the hub data set. Items that the task refuses are left out, with a warning that says why. Raises TaskError saying what was expected.
     """
     if mirror is None:
         raw, source = _hub_records(task, revision or task.hub.revision)
@@ -40,7 +43,7 @@ def load_items(
     if sha256 is not None and (found := digest(items)) != sha256:
         raise TaskError(f"{source}: the records have sha256 {found}, expected {sha256}")
     _check_ids(items, source)
-    return [item for item in items if task.keep(item)]
+    return _usable(task, items, source)
 
 
 def digest(items: Iterable[Mapping[str, Any]]) -> str:
@@ -106,6 +109,16 @@ def read_sample(path: str | Path) -> list[dict[str, Any]]:
 
 def _rank(seed: int, kind: str, name: str) -> bytes:
     return hashlib.sha256(f"{seed}\n{kind}\n{name}".encode()).digest()
+
+
+def _usable(task: Task, items: Sequence[Item], source: str) -> list[Item]:
+    usable = []
+    for item in filter(task.keep, items):
+        if reason := task.refuse(item):
+            _log.warning("%s: %s is left out: %s", source, item["item_id"], reason)
+        else:
+            usable.append(item)
+    return usable
 
 
 def _check_ids(items: Sequence[Item], source: str) -> None:

@@ -45,7 +45,9 @@ def conditions() -> list[Condition]:
 @pytest.fixture(scope="session")
 def requests_(conditions: list[Condition]) -> list[Request]:
     """Items with one prefix, with another, and with none, each under all conditions."""
-    shown = [(f"q{i}", f"{SHOTS}\n\nQuestion: {q}\nAnswer:", SHOTS) for i, q in enumerate(QUESTIONS)]
+    shown = [
+        (f"q{i}", f"{SHOTS}\n\nQuestion: {q}\nAnswer:", SHOTS) for i, q in enumerate(QUESTIONS)
+    ]
     shown += [
         ("spain", f"{OTHER_SHOTS}\nThe capital of Spain is", OTHER_SHOTS),
         ("alone", "Once upon a time there was", ""),
@@ -94,7 +96,11 @@ def make_small(name: str, folder: Path, tokenizer: Path) -> Path:
         vision = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1}
         vision |= {"num_attention_heads": 2, "image_size": 28, "patch_size": 14}
         config = Gemma3Config(
-            text_config={**shape, **sliding, "layer_types": ["sliding_attention"] * 2 + ["full_attention"]},
+            text_config={
+                **shape,
+                **sliding,
+                "layer_types": ["sliding_attention"] * 2 + ["full_attention"],
+            },
             vision_config=vision,
             eos_token_id=2,
         )

@@ -1,4 +1,4 @@
-"""Makes the helpers in tests/ importable here."""
+"""Makes the modules in tests/ importable here."""
 
 import sys
 from pathlib import Path

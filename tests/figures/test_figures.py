@@ -239,6 +239,16 @@ def test_sizes_are_written_as_people_write_them(size, model, label):
     assert size_label(size, model) == label
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_tables_put_one_below_the_other_may_repeat_their_index(name, demo):
+    figure, table = load_figure(name), demo[figure_input(name)]
+    half = len(table) // 2
+    stacked = pd.concat(
+        [table.iloc[:half].reset_index(drop=True), table.iloc[half:].reset_index(drop=True)]
+    )
+    pd.testing.assert_frame_equal(figure.prepare(stacked, {}), figure.prepare(table, {}))
+
+
 def test_an_unknown_figure_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="unknown figure 'pie', known are heatmap"):
         load_figure("pie")

@@ -20,6 +20,7 @@ from synthetic_paper import (
 )
 
 from taboo.conditions import Condition
+from taboo.scoring.ifeval import score_text
 from taboo.stats import (
     ANALYSES,
     constraints,
@@ -163,10 +164,8 @@ def test_forbidden_words_change_as_in_the_paper():
 
 def test_instructions_are_counted_one_by_one_and_by_type():
     def details(*verdicts):
-        kinds = ("keywords:existence", "length_constraints:number_words", "keywords:existence")
-        return json.dumps(
-            {"instructions": [{"id": k, "strict": v} for k, v in zip(kinds, verdicts, strict=True)]}
-        )
+        kinds = ["keywords:existence", "length_constraints:number_words", "keywords:existence"]
+        return json.dumps({"instructions": kinds, "strict": verdicts})
 
     start = Cell("s", INSTRUCT, "ifeval", Condition(0), 2, 1, 1)
     before = replace(start, details=(details(True, True, False), details(True, False, True)))
@@ -186,8 +185,18 @@ def test_instructions_are_counted_one_by_one_and_by_type():
     assert set(lone["reason"]) == {"the baseline was not run"}
 
 
+def test_the_details_of_a_real_score_are_read():
+    item = {
+        "instruction_id_list": ["keywords:forbidden_words", "keywords:existence"],
+        "kwargs": [{"forbidden_words": ["sun"]}, {"keywords": ["rain"]}],
+    }
+    verdict = score_text(item, "The sun after the rain.")
+    read = instruction_verdicts(json.dumps(verdict.details))
+    assert read == [("keywords:forbidden_words", False), ("keywords:existence", True)]
+
+
 def test_details_of_another_task_are_refused():
-    with pytest.raises(ValueError, match="have no list `instructions`"):
+    with pytest.raises(ValueError, match="need `instructions` and `strict`"):
         instruction_verdicts('{"strict": true}')
 
 

@@ -43,3 +43,16 @@ def test_texts_of_a_kind_are_told_apart(text, finish_reason, mode):
 def test_programs(outcome, finish_reason, mode):
     assert failure_mode(outcome, "program", finish_reason, False) == mode
     assert mode in FAILURE_MODES
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "loop", "mode"),
+    [
+        ("eos", False, "other"),
+        ("length", False, "truncation"),
+        ("length", True, "repetition_loop"),
+    ],
+)
+def test_texts_that_break_an_instruction(finish_reason, loop, mode):
+    assert failure_mode("wrong", "strict", finish_reason, loop) == mode
+    assert failure_mode("unparsed", "strict", "eos", False) == "derailment"

@@ -1,53 +1,52 @@
 """The sandbox process: one candidate program, run apart from the tests that judge it.
 
-Started anew for every program as `python -s -S -P -B sandbox_process.py`, with the standard library alone. It locks itself in, then forks an init process for the new pid namespace, which forks the candidate. The candidate gets the program and, call by call, arguments; what it returns comes back as plain data. The tests stay here, in a process that the candidate has no name for: so it can neither read the expected values nor touch the verdict, and an object that claims to equal everything never gets here.
+Started anew for every program as `python -s -S -P -B process.py`, with the standard library alone. It locks itself in, then forks an init process for the new pid namespace, which forks the candidate. The candidate gets the program and, call by call, arguments; what it returns comes back as plain data. The tests stay here, in a process that the candidate has no name for: so it can neither read the expected values nor touch the verdict, and an object that claims to equal everything never gets here.
 
 Standard input: two frames (program; tests). Standard output: one frame with the verdict.
 """
 
-import json
 import os
-import select
 import signal
-import struct
 import sys
 import time
+from typing import Any
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import frames
     import isolation
+    import seccomp
 
     del sys.path[0]
-else:  # imported for its path, and so that an edit of either file counts as an edit of the scorer
-    from taboo.scoring import isolation
+else:  # imported for its path, and so that an edit of these files counts as an edit of the scorer
+    from taboo.scoring.sandbox import frames, isolation, seccomp
 
-_MAX_FRAME = 16 << 20
 # Errors that a denied call ends in.
 _DENIED = {1, 13, 30, 97, 101, 113}  # EPERM, EACCES, EROFS, EAFNOSUPPORT, ENETUNREACH, EHOSTUNREACH
 
 
 def main() -> None:
     """Read the program, lock in, start the candidate, read and run the tests, give the verdict."""
-    program = _read_frame(0)
+    program = frames.read_frame(0)
     channel = os.dup(1)
     try:
         _lock_in(program)
     except OSError as error:
-        _write_frame(channel, {"outcome": "unavailable", "message": str(error)})
+        frames.write_frame(channel, {"outcome": "unavailable", "message": str(error)})
         return
     candidate = _start_candidate(program)
-    _write_frame(channel, {"ready": True})
+    frames.write_frame(channel, {"ready": True})
     try:
-        tests = _read_frame(0)
+        tests = frames.read_frame(0)
         if program["isolate"]:
-            isolation.filter_calls()
+            seccomp.filter_calls()
         verdict = _judge(candidate, tests, time.monotonic() + program["timeout_s"])
     finally:
         candidate.kill()
-    _write_frame(channel, verdict)
+    frames.write_frame(channel, verdict)
 
 
-def _lock_in(program: dict) -> None:
+def _lock_in(program: dict[str, Any]) -> None:
     if program["isolate"]:
         isolation.enter_namespaces()
         isolation.restrict_files(isolation.enter_root())
@@ -78,16 +77,18 @@ class _Candidate:
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         try:
-            _write_frame(self._calls, {"args": _encode(args), "kwargs": _encode(kwargs)})
+            frames.write_frame(
+                self._calls, {"args": frames.encode(args), "kwargs": frames.encode(kwargs)}
+            )
         except (BrokenPipeError, ConnectionError):
             raise self._gone() from None
         reply = self.reply()
-        return _decode(reply["value"])
+        return frames.decode(reply["value"])
 
-    def reply(self) -> dict:
+    def reply(self) -> dict[str, Any]:
         """The next frame from the candidate; raises _Failed if it is an error or does not come."""
         try:
-            reply = _read_frame(self._replies, self.deadline)
+            reply = frames.read_frame(self._replies, self.deadline)
         except TimeoutError:
             raise _Failed("timeout", "no result within the time limit") from None
         except EOFError:
@@ -125,14 +126,14 @@ class _Candidate:
         return _Failed("failed", f"the program ended before the tests did ({how})")
 
 
-def _judge(candidate: _Candidate, tests: dict, deadline: float) -> dict:
+def _judge(candidate: _Candidate, tests: dict[str, Any], deadline: float) -> dict[str, Any]:
     import random
 
     random.seed(0)  # some published tests draw their inputs
     candidate.deadline = deadline
     try:
         candidate.reply()
-        space: dict = {"__name__": "tests"}
+        space: dict[str, Any] = {"__name__": "tests"}
         exec(compile(tests["setup"], "<setup>", "exec"), space)
         space[tests["entry_point"]] = candidate  # for a test that calls it by name
         exec(compile(tests["test"], "<test>", "exec"), space)
@@ -152,7 +153,7 @@ def _judge(candidate: _Candidate, tests: dict, deadline: float) -> dict:
 # ---------------------------------------------------------------- the candidate's side
 
 
-def _start_candidate(program: dict) -> _Candidate:
+def _start_candidate(program: dict[str, Any]) -> _Candidate:
     calls, calls_end = os.pipe()
     replies_end, replies = os.pipe()
     start = _be_init if program["isolate"] else _be_candidate
@@ -169,7 +170,7 @@ def _start_candidate(program: dict) -> _Candidate:
     return _Candidate(process, calls_end, replies_end, group=not program["isolate"])
 
 
-def _be_init(program: dict, calls: int, replies: int) -> None:
+def _be_init(program: dict[str, Any], calls: int, replies: int) -> None:
     """Process 1 of the candidate's namespace: when it goes, the kernel ends all the others."""
     isolation.die_with_parent()
     pid = os.fork()
@@ -186,36 +187,37 @@ def _be_init(program: dict, calls: int, replies: int) -> None:
             os._exit(code if code >= 0 else 128 - code)
 
 
-def _be_candidate(program: dict, calls: int, replies: int) -> None:
+def _be_candidate(program: dict[str, Any], calls: int, replies: int) -> None:
     import random
 
     random.seed(0)
     null = os.open("/dev/null", os.O_RDWR)
     for descriptor in range(3):
         os.dup2(null, descriptor)
-    for descriptor in range(3, 256):
-        if descriptor not in (calls, replies):
-            try:
-                os.close(descriptor)
-            except OSError:
-                pass
+    low, high = sorted((calls, replies))
+    for first, last in ((3, low), (low + 1, high), (high + 1, 256)):
+        os.closerange(first, last)
     if program["isolate"]:
         isolation.limit_processes(64)
-        isolation.filter_calls()
-    del sys.modules["isolation"]
-    _write_frame(replies, _define(program, space := {"__name__": "candidate"}))
-    function = space.get(program["entry_point"])
+        seccomp.filter_calls()
+    for name in ("frames", "isolation", "seccomp"):
+        del sys.modules[name]
+    module = type(sys)("candidate")
+    sys.modules["candidate"] = module
+    space = module.__dict__
+    frames.write_frame(replies, _define(program, space))
+    function: Any = space[program["entry_point"]]
     while True:
-        call = _read_frame(calls)
+        call = frames.read_frame(calls)
         try:
-            value = function(*_decode(call["args"]), **_decode(call["kwargs"]))
-            reply = {"value": _encode(value)}
+            value = function(*frames.decode(call["args"]), **frames.decode(call["kwargs"]))
+            reply = {"value": frames.encode(value)}
         except BaseException as error:
             reply = _failure(error)
-        _write_frame(replies, reply)
+        frames.write_frame(replies, reply)
 
 
-def _define(program: dict, space: dict) -> dict:
+def _define(program: dict[str, Any], space: dict[str, Any]) -> dict[str, Any]:
     try:
         code = compile(program["source"], "<candidate>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
@@ -229,101 +231,13 @@ def _define(program: dict, space: dict) -> dict:
     return {}
 
 
-def _failure(error: BaseException) -> dict:
+def _failure(error: BaseException) -> dict[str, Any]:
     denied = isinstance(error, OSError) and error.errno in _DENIED
     try:
         text = f"{type(error).__name__}: {error}"[:300]
     except BaseException:
         text = type(error).__name__
     return {"outcome": "forbidden" if denied else "failed", "message": text}
-
-
-# ---------------------------------------------------------------- frames of plain values
-
-
-def _encode(value: object) -> list:
-    """A value as JSON that `_decode` gives back with the same types; TypeError for any other type."""
-    if value is None:
-        return ["none"]
-    for kind, tag in ((bool, "bool"), (str, "str")):
-        if type(value) is kind:
-            return [tag, value]
-    if type(value) is int:
-        return ["int", hex(value)]
-    if type(value) is float:
-        return ["float", value.hex()]
-    if type(value) is complex:
-        return ["complex", value.real.hex(), value.imag.hex()]
-    if type(value) in (bytes, bytearray):
-        return [type(value).__name__, value.hex()]
-    for base in (list, tuple, set, frozenset):
-        if isinstance(value, base):
-            return [base.__name__, [_encode(entry) for entry in base.__iter__(value)]]
-    if isinstance(value, dict):
-        return ["dict", [[_encode(key), _encode(entry)] for key, entry in dict.items(value)]]
-    if type(value).__module__ in ("fractions", "decimal") and type(value).__name__ in _EXACT:
-        return [type(value).__name__, str(value)]
-    raise TypeError(f"a result of type {type(value).__name__} is no plain value")
-
-
-_EXACT = ("Fraction", "Decimal")
-
-
-def _decode(data: list) -> object:
-    tag, *rest = data
-    if tag == "none":
-        return None
-    value = rest[0]
-    if tag in ("bool", "str"):
-        return value
-    if tag == "int":
-        return int(value, 16)
-    if tag == "float":
-        return float.fromhex(value)
-    if tag == "complex":
-        return complex(*map(float.fromhex, rest))
-    if tag in ("bytes", "bytearray"):
-        return {"bytes": bytes, "bytearray": bytearray}[tag].fromhex(value)
-    if tag == "dict":
-        return {_decode(key): _decode(entry) for key, entry in value}
-    if tag in _EXACT:
-        import decimal
-        import fractions
-
-        return {"Fraction": fractions.Fraction, "Decimal": decimal.Decimal}[tag](value)
-    entries = [_decode(entry) for entry in value]
-    return {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[tag](entries)
-
-
-def _write_frame(descriptor: int, value: dict) -> None:
-    data = json.dumps(value).encode()
-    view = memoryview(struct.pack(">I", len(data)) + data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _read_frame(descriptor: int, deadline: float | None = None) -> dict:
-    (size,) = struct.unpack(">I", _read_exactly(descriptor, 4, deadline))
-    if size > _MAX_FRAME:
-        raise ValueError(f"larger than {_MAX_FRAME >> 20} MB")
-    value = json.loads(_read_exactly(descriptor, size, deadline))
-    if not isinstance(value, dict):
-        raise ValueError("not an object")
-    return value
-
-
-def _read_exactly(descriptor: int, size: int, deadline: float | None) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        if deadline is not None:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-                raise TimeoutError
-        part = os.read(descriptor, min(size - len(data), 1 << 20))
-        if not part:
-            raise EOFError
-        data += part
-    return bytes(data)
 
 
 if __name__ == "__main__":

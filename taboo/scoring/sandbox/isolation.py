@@ -1,6 +1,6 @@
-"""Lock a process in, with the kernel's own means: namespaces, mounts, Landlock, seccomp, limits.
+"""Lock a process in, with the kernel's own means: namespaces, mounts, Landlock, limits.
 
-Runs inside the sandbox process, which is started without any package, so this file imports the standard library alone. Every step that the sandbox rests on raises OSError where it can't be had; Landlock and seccomp are added where the kernel and the machine have them.
+Runs inside the sandbox process, which is started without any package, so this file imports the standard library alone. Every step that the sandbox rests on raises OSError where it can't be had; Landlock is added where the kernel has it.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ _NOBODY = 65534
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
 _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 32, 4096, 16384, 1 << 18
 _MNT_DETACH = 2
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
 _SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/nix/store", "/gnu/store")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -51,7 +51,10 @@ def enter_root() -> list[str]:
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     _mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
     os.mkdir("/tmp/old")
-    _check(_libc.syscall(_PIVOT_ROOT[platform.machine()], b"/tmp", b"/tmp/old"), "pivot_root")
+    number = _PIVOT_ROOT.get(platform.machine())
+    if number is None:
+        raise OSError(f"the number of the call pivot_root on {platform.machine()} is not known")
+    _check(_libc.syscall(number, b"/tmp", b"/tmp/old"), "pivot_root")
     os.chdir("/")
     for folder, real in folders.items():
         os.makedirs(folder, exist_ok=True)
@@ -129,59 +132,7 @@ def restrict_files(folders: list[str]) -> bool:
     return True
 
 
-def filter_calls() -> bool:
-    """Seccomp: no new process, program, socket, mount, namespace, and no look into another process.
-
-    Such a call fails with EPERM. Threads are allowed. False on a machine whose call numbers are not known here.
-    """
-    table = _SECCOMP.get(platform.machine())
-    if table is None or sys.maxsize < 2**32:
-        return False
-    architecture, clone, denied = table
-    allow, refuse, unknown = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38  # EPERM, ENOSYS
-    load, equal, above, bits, give = 0x20, 0x15, 0x35, 0x45, 0x06
-    program = [
-        (load, 0, 0, 4),
-        (equal, 1, 0, architecture),
-        (give, 0, 0, refuse),
-        (load, 0, 0, 0),
-        (above, 0, 1, 0x40000000),  # the x32 calls of x86-64
-        (give, 0, 0, refuse),
-        (equal, 0, 1, 435),  # clone3 hides its flags behind a pointer; libc falls back to clone
-        (give, 0, 0, unknown),
-        (equal, 0, 4, clone),
-        (load, 0, 0, 16),
-        (bits, 1, 0, 0x00010000),  # CLONE_THREAD
-        (give, 0, 0, refuse),
-        (give, 0, 0, allow),
-    ]
-    for number in denied:
-        program += [(equal, 0, 1, number), (give, 0, 0, refuse)]
-    program.append((give, 0, 0, allow))
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
-    pointer = struct.pack("HxxxxxxQ", len(program), ctypes.addressof(code))
-    _check(_libc.prctl(_PR_SET_SECCOMP, 2, pointer, 0, 0), "seccomp")
-    return True
-
-
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
-# Architecture, clone, and the denied calls: socket, fork, vfork, execve, ptrace, chroot, mount,
-# umount2, pivot_root, modules, kexec, keys, unshare, perf_event_open, open_by_handle_at, setns,
-# process_vm_*, bpf, execveat, userfaultfd, io_uring_setup, fsopen and its kin, pidfd_getfd.
-_SECCOMP = {
-    "x86_64": (
-        0xC000003E,
-        56,
-        (41, 57, 58, 59, 101, 155, 161, 165, 166, 175, 246, 248, 249, 250, 272, 298, 304, 308)
-        + (310, 311, 313, 320, 321, 322, 323, 425, 428, 429, 430, 431, 432, 433, 438, 442),
-    ),
-    "aarch64": (
-        0xC00000B7,
-        220,
-        (198, 221, 117, 41, 51, 40, 39, 105, 104, 217, 218, 219, 97, 241, 265, 268)
-        + (270, 271, 273, 294, 280, 281, 282, 425, 428, 429, 430, 431, 432, 433, 438, 442),
-    ),
-}
 
 
 def _readable_folders() -> dict[str, str]:

@@ -1,17 +1,15 @@
 """Run programs that a model wrote against their tests, each in a sandbox process of its own."""
 
-import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
-from taboo.scoring import sandbox_process
+from taboo.scoring.sandbox import process as sandbox_process
+from taboo.scoring.sandbox.frames import pack, unpack
 
 SANDBOXES = ("namespaces", "none")
 OUTCOMES = ("passed", "failed", "syntax_error", "timeout", "forbidden")
@@ -77,7 +75,7 @@ def _run(program: Program, isolate: bool, timeout_s: float, memory_mb: int) -> R
         "timeout_s": timeout_s,
         "memory_mb": memory_mb,
     }
-    message = _frame(first) + _frame(
+    message = pack(first) + pack(
         {"setup": program.setup, "test": program.test, "entry_point": program.entry_point}
     )
     # No -I: it would ignore the hash seed, and the order of sets would differ from run to run.
@@ -97,7 +95,7 @@ def _run(program: Program, isolate: bool, timeout_s: float, memory_mb: int) -> R
         process.kill()
         process.communicate()
         return Result("timeout", "the tests did not end")
-    frames = _frames(output)
+    frames = unpack(output)
     if not frames:
         lines = errors.decode(errors="replace").strip().splitlines() or ["no message"]
         raise SandboxError(f"a sandbox process ended with status {process.returncode}: {lines[-1]}")
@@ -120,17 +118,3 @@ def _advice(reason: str) -> str:
         "Only if the machine is one that may be lost: `sandbox: none` runs the programs "
         "unprotected."
     )
-
-
-def _frame(value: dict[str, str | float | bool]) -> bytes:
-    data = json.dumps(value).encode()
-    return struct.pack(">I", len(data)) + data
-
-
-def _frames(data: bytes) -> list[dict[str, Any]]:
-    frames = []
-    while len(data) >= 4:
-        (size,) = struct.unpack_from(">I", data)
-        frames.append(json.loads(data[4 : 4 + size]))
-        data = data[4 + size :]
-    return frames

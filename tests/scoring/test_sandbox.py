@@ -1,0 +1,591 @@
+"""What a candidate program can and can't do. Every program here runs in the real sandbox."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from taboo.scoring.sandbox import Program, SandboxError, run_programs
+
+TEST = """
+def check(candidate):
+    assert candidate(2, 3) == 5
+    assert candidate(-1, 1) == 0
+"""
+RIGHT = "def add(a, b):\n    return a + b\n"
+
+# name: (source, outcome, part of the message)
+CASES = {
+    "right": (RIGHT, "passed", ""),
+    "wrong": ("def add(a, b):\n    return a - b\n", "failed", "AssertionError"),
+    "syntax": ("def add(a, b)\n    return a + b\n", "syntax_error", "SyntaxError"),
+    "return outside": ("return 5\n", "syntax_error", "SyntaxError"),
+    "null byte": ("x = '\0'\n" + RIGHT, "syntax_error", ""),
+    "too deep": ("x = " + "(" * 5000 + ")" * 5000 + "\n" + RIGHT, "syntax_error", ""),
+    "undefined": ("def other():\n    pass\n", "failed", "add is not defined"),
+    "raises": ("def add(a, b):\n    raise ValueError('no')\n", "failed", "ValueError: no"),
+    "os._exit": ("import os\ndef add(a, b):\n    os._exit(0)\n", "failed", "ended"),
+    "os._exit at import": ("import os\nos._exit(0)\n", "failed", "ended"),
+    "SystemExit": ("def add(a, b):\n    raise SystemExit\n", "failed", "SystemExit"),
+    "sys.exit at import": ("import sys\nsys.exit(0)\n", "failed", "SystemExit"),
+    "KeyboardInterrupt": ("def add(a, b):\n    raise KeyboardInterrupt\n", "failed", ""),
+    "kills itself": (
+        "import os\ndef add(a, b):\n    os.kill(os.getpid(), 9)\n",
+        "failed",
+        "signal 9",
+    ),
+    "crashes": ("import ctypes\ndef add(a, b):\n    ctypes.string_at(0)\n", "failed", "signal"),
+    "deep recursion": ("def add(a, b):\n    return add(a, b)\n", "failed", "RecursionError"),
+    "always equal": (
+        "class Yes:\n    def __eq__(self, other):\n        return True\n"
+        "def add(a, b):\n    return Yes()\n",
+        "failed",
+        "plain value",
+    ),
+    "always equal number": (
+        "class Yes(int):\n    def __eq__(self, other):\n        return True\n"
+        "def add(a, b):\n    return Yes(7)\n",
+        "failed",
+        "plain value",
+    ),
+    "always equal list": (
+        "class Yes(list):\n    def __eq__(self, other):\n        return True\n"
+        "def add(a, b):\n    return Yes([1])\n",
+        "failed",
+        "AssertionError",
+    ),
+    "walks frames": (
+        """
+        import gc, sys
+        def add(a, b):
+            frame = sys._getframe()
+            while frame:
+                for key in list(frame.f_locals):
+                    if "verdict" in key or "outcome" in key:
+                        frame.f_locals[key] = "passed"
+                frame = frame.f_back
+            for value in gc.get_objects():
+                if isinstance(value, dict) and "outcome" in value:
+                    value["outcome"] = "passed"
+            return None
+        """,
+        "failed",
+        "AssertionError",
+    ),
+    "looks for the tests": (
+        """
+        import gc, sys
+        def add(a, b):
+            texts = [text for text in gc.get_objects() if isinstance(text, (str, dict, list))]
+            found = "candidate(2, " + "3) == 5"
+            return 5 if any(found in repr(text)[:2000] for text in texts) else None
+        """,
+        "failed",
+        "AssertionError",
+    ),
+    "forges a verdict": (
+        """
+        import json, os, struct
+        def add(a, b):
+            data = json.dumps({"outcome": "passed", "message": ""}).encode()
+            for descriptor in range(64):
+                try:
+                    os.write(descriptor, struct.pack(">I", len(data)) + data)
+                except OSError:
+                    pass
+            os._exit(0)
+        """,
+        "failed",
+        "",
+    ),
+    "forges at import": (
+        """
+        import json, os, struct
+        data = json.dumps({"outcome": "passed", "message": ""}).encode()
+        for descriptor in range(64):
+            try:
+                os.write(descriptor, struct.pack(">I", len(data)) + data)
+            except OSError:
+                pass
+        """,
+        "failed",
+        "",
+    ),
+    "garbage in the channel": (
+        """
+        import os
+        for descriptor in range(64):
+            try:
+                os.write(descriptor, b"\\x00\\x00\\x00\\x04oops" * 9)
+            except OSError:
+                pass
+        def add(a, b):
+            return a + b
+        """,
+        "failed",
+        "",
+    ),
+    "redefines assert's error": (
+        "import builtins\nbuiltins.AssertionError = KeyError\ndef add(a, b):\n    return 0\n",
+        "failed",
+        "AssertionError",
+    ),
+    "patches the result's type": (
+        "import json\njson.dumps = lambda *args: '{}'\ndef add(a, b):\n    return 0\n",
+        "failed",
+        "",
+    ),
+    "imports the scorer": (
+        "import taboo.scoring\ndef add(a, b):\n    return a + b\n",
+        "failed",
+        "ModuleNotFoundError",
+    ),
+    "imports a package": (
+        "import numpy\ndef add(a, b):\n    return a + b\n",
+        "failed",
+        "ModuleNotFoundError",
+    ),
+    "reads stdin": ("def add(a, b):\n    return int(input())\n", "failed", "EOFError"),
+    "closes stdout": (
+        "import os, sys\nsys.stdout.close()\nos.close(2)\ndef add(a, b):\n    return a + b\n",
+        "passed",
+        "",
+    ),
+    "prints": ("def add(a, b):\n    print(a, b)\n    return a + b\n", "passed", ""),
+    "unbounded output": (
+        "def add(a, b):\n    while True:\n        print('x' * 10000)\n",
+        "timeout",
+        "",
+    ),
+    "sleeps": ("import time\ndef add(a, b):\n    time.sleep(1e6)\n", "timeout", ""),
+    "loops": ("def add(a, b):\n    while True:\n        pass\n", "timeout", ""),
+    "loops at import": ("while True:\n    pass\n", "timeout", ""),
+    "catches everything": (
+        """
+        def add(a, b):
+            while True:
+                try:
+                    while True:
+                        pass
+                except BaseException:
+                    pass
+        """,
+        "timeout",
+        "",
+    ),
+    "ignores signals": (
+        """
+        import signal
+        for number in range(1, 65):
+            try:
+                signal.signal(number, signal.SIG_IGN)
+            except (OSError, ValueError):
+                pass
+        while True:
+            pass
+        """,
+        "timeout",
+        "",
+    ),
+    "unbounded memory": (
+        "def add(a, b):\n    data = []\n    while True:\n        data.append('x' * 10**7)\n",
+        "failed",
+        "MemoryError",
+    ),
+    "huge result": ("def add(a, b):\n    return 'x' * (40 << 20)\n", "failed", "larger than"),
+    "endless result": (
+        "def add(a, b):\n    data = []\n    data.append(data)\n    return data\n",
+        "failed",
+        "RecursionError",
+    ),
+    "huge number": ("def add(a, b):\n    return 10 ** 20000 + a + b\n", "failed", "AssertionError"),
+    "writes outside tmp": (
+        "def add(a, b):\n    open('/usr/mark', 'w')\n    return a + b\n",
+        "forbidden",
+        "",
+    ),
+    "writes to the root": (
+        "def add(a, b):\n    open('/mark', 'w')\n    return a + b\n",
+        "forbidden",
+        "",
+    ),
+    "writes inside tmp": (
+        """
+        def add(a, b):
+            with open("/tmp/scratch", "w") as file:
+                file.write(str(a + b))
+            with open("/tmp/scratch") as file:
+                return int(file.read())
+        """,
+        "passed",
+        "",
+    ),
+    "fills tmp": (
+        """
+        def add(a, b):
+            with open("/tmp/scratch", "w") as file:
+                while True:
+                    file.write("x" * 100000)
+        """,
+        "failed",
+        "",
+    ),
+    "opens a socket": (
+        "import socket\ndef add(a, b):\n    socket.socket()\n    return a + b\n",
+        "forbidden",
+        "PermissionError",
+    ),
+    "resolves a name": (
+        "import socket\ndef add(a, b):\n    socket.getaddrinfo('localhost', 80)\n    return a + b\n",
+        "failed",
+        "",
+    ),
+    "forks": ("import os\ndef add(a, b):\n    os.fork()\n    return a + b\n", "forbidden", ""),
+    "fork bomb": (
+        """
+        import os
+        def add(a, b):
+            while True:
+                try:
+                    os.fork()
+                except OSError:
+                    pass
+        """,
+        "timeout",
+        "",
+    ),
+    "runs a program": (
+        "import subprocess\ndef add(a, b):\n    subprocess.run(['/bin/true'])\n    return a + b\n",
+        "forbidden",
+        "",
+    ),
+    "uses threads": (
+        """
+        import threading
+        def add(a, b):
+            out = []
+            thread = threading.Thread(target=lambda: out.append(a + b))
+            thread.start()
+            thread.join()
+            return out[0]
+        """,
+        "passed",
+        "",
+    ),
+    "uses asyncio": (
+        """
+        import asyncio
+        async def work(a, b):
+            await asyncio.sleep(0)
+            return a + b
+        def add(a, b):
+            return asyncio.run(work(a, b))
+        """,
+        "passed",
+        "",
+    ),
+    "uses a dataclass": (
+        """
+        from dataclasses import dataclass
+        @dataclass
+        class Pair:
+            a: "int"
+            b: "int"
+        def add(a, b):
+            return Pair(a, b).a + b
+        """,
+        "passed",
+        "",
+    ),
+    "reads the environment": (
+        "import os\ndef add(a, b):\n    return a + b if set(os.environ) <= "
+        "{'HOME', 'PYTHONHASHSEED', 'LC_ALL', 'LC_CTYPE'} and os.environ['HOME'] == '/tmp' else 0\n",
+        "passed",
+        "",
+    ),
+    "is nobody": (
+        "import os\ndef add(a, b):\n    return a + b if os.getuid() == os.getgid() == 65534 else 0\n",
+        "passed",
+        "",
+    ),
+    "sees only what it needs": (
+        """
+        import os
+        def add(a, b):
+            hidden = ("/proc", "/sys", "/etc", "/var", "/old", "/dev/tty", "/dev/sda", "/run")
+            assert not any(map(os.path.exists, hidden))
+            assert os.listdir("/tmp") == []
+            return a + b
+        """,
+        "passed",
+        "",
+    ),
+    "signals the others": (
+        """
+        import os, signal
+        def add(a, b):
+            assert os.getpid() == 2
+            for pid in [1, *range(3, 2000)]:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            return a + b
+        """,
+        "passed",
+        "",
+    ),
+    "looks into another process": (
+        """
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        def add(a, b):
+            if libc.ptrace(16, 1, 0, 0) == 0:  # PTRACE_ATTACH
+                return 0
+            raise OSError(ctypes.get_errno(), "ptrace")
+        """,
+        "forbidden",
+        "",
+    ),
+    "makes namespaces": (
+        """
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        def add(a, b):
+            if libc.unshare(0x10000000) == 0:
+                return 0
+            raise OSError(ctypes.get_errno(), "unshare")
+        """,
+        "forbidden",
+        "",
+    ),
+    "mounts": (
+        """
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        def add(a, b):
+            if libc.mount(b"tmpfs", b"/usr", b"tmpfs", 0, None) == 0:
+                return 0
+            raise OSError(ctypes.get_errno(), "mount")
+        """,
+        "forbidden",
+        "",
+    ),
+    "takes back the limits": (
+        """
+        import resource
+        def add(a, b):
+            resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+            return a + b
+        """,
+        "failed",
+        "",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def results():
+    programs = [
+        Program(textwrap.dedent(source), "add", "", TEST) for source, _, _ in CASES.values()
+    ]
+    return dict(zip(CASES, run_programs(programs, timeout_s=2.0), strict=True))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_outcome(results, name):
+    _, outcome, message = CASES[name]
+    assert results[name].outcome == outcome, results[name]
+    assert message in results[name].message
+
+
+def test_plain_values_keep_their_types():
+    values = [None, True, 0, -(10**50), 0.1, float("inf"), 1j, "a\ud800\n", b"\0", [1, (2, {3})]]
+    values += [{(1, "x"): [None], 2: {}}, frozenset({1}), bytearray(b"x")]
+    test = (
+        f"inf = float('inf')\nVALUES = {values!r}\ndef check(candidate):\n"
+        "    for value in VALUES:\n        result = candidate(value)\n"
+        "        assert result == value and repr(result) == repr(value), value\n"
+    )
+    program = Program("def same(x):\n    return x\n", "same", "", test)
+    assert run_programs([program])[0].outcome == "passed"
+
+
+def test_exact_numbers_and_subclasses_of_dict():
+    source = (
+        "from collections import Counter\nfrom fractions import Fraction\n"
+        "def count(text):\n    return Counter(text), Fraction(1, 3)\n"
+    )
+    test = (
+        "from fractions import Fraction\ndef check(candidate):\n"
+        "    assert candidate('aab') == ({'a': 2, 'b': 1}, Fraction(1, 3))\n"
+    )
+    assert run_programs([Program(source, "count", "", test)])[0].outcome == "passed"
+
+
+def test_keyword_arguments():
+    program = Program(RIGHT, "add", "", "def check(f):\n    assert f(a=1, b=2) == 3\n")
+    assert run_programs([program])[0].outcome == "passed"
+
+
+def test_the_order_of_sets_is_the_same_every_time():
+    """A program whose result depends on the order of a set gets one verdict, not a coin toss."""
+    source = "def first(words):\n    return list(set(words))[0]\n"
+    words = [f"word{number}" for number in range(50)]
+    test = f"def check(candidate):\n    raise Exception(candidate({words!r}))\n"
+    results = run_programs([Program(source, "first", "", test)] * 12)
+    assert len({result.message for result in results}) == 1
+
+
+def test_random_numbers_are_the_same_every_time():
+    source = "import random\ndef draw():\n    return random.random()\n"
+    test = "def check(candidate):\n    raise Exception(candidate())\n"
+    results = run_programs([Program(source, "draw", "", test)] * 6)
+    assert len({result.message for result in results}) == 1
+
+
+def test_tests_that_choke_on_a_result_are_a_verdict():
+    test = "def check(candidate):\n    while candidate():\n        pass\n"
+    program = Program("def always():\n    return 1\n", "always", "", test)
+    assert run_programs([program], timeout_s=1.0)[0].outcome == "timeout"
+
+
+def test_tests_that_compute_for_ever_on_a_result_are_a_verdict():
+    test = "def check(candidate):\n    n = candidate()\n    while n:\n        pass\n"
+    program = Program("def always():\n    return 1\n", "always", "", test)
+    assert run_programs([program], timeout_s=1.0)[0].outcome == "timeout"
+
+
+def test_nothing_is_left_when_the_scorer_is_killed(tmp_path, root):
+    """The candidate ignores every signal and has undone its own tie to its parent."""
+    mark = f"mark-{os.getpid()}-{time.time_ns()}"
+    script = tmp_path / "scorer.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            from taboo.scoring.sandbox import Program, run_programs
+            source = '''
+            import ctypes
+            ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)  # PR_SET_PDEATHSIG
+            ctypes.CDLL(None).prctl(15, b"{mark[:15]}", 0, 0, 0)  # PR_SET_NAME
+            while True:
+                pass
+            '''
+            import textwrap
+            run_programs([Program(textwrap.dedent(source), "f", "", "")], timeout_s=60)
+            """
+        )
+    )
+    scorer = subprocess.Popen([sys.executable, script], env={**os.environ, "PYTHONPATH": str(root)})
+    try:
+        assert _wait_for(lambda: mark[:15] in _process_names())
+    finally:
+        scorer.send_signal(signal.SIGKILL)
+        scorer.wait()
+    assert _wait_for(lambda: mark[:15] not in _process_names())
+
+
+def _process_names():
+    names = set()
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        try:
+            names.add(path.read_text().strip())
+        except OSError:
+            continue
+    return names
+
+
+def _wait_for(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_it_fails_closed_and_says_what_to_do(tmp_path, root):
+    """In a user namespace that may have no more namespaces inside, nothing is scored."""
+    script = tmp_path / "scorer.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import ctypes, os
+            from taboo.scoring.sandbox import Program, SandboxError, run_programs
+            assert ctypes.CDLL(None).unshare(0x10000000) == 0
+            with open("/proc/sys/user/max_user_namespaces", "w") as file:
+                file.write("0")
+            program = Program("def f():\\n    return 1", "f", "", "def check(f):\\n    assert f()")
+            try:
+                run_programs([program])
+            except SandboxError as error:
+                print(error)
+            else:
+                raise SystemExit("it ran")
+            """
+        )
+    )
+    # One user namespace around it gives the right to forbid further ones, without touching ours.
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    for word in ("Apptainer", "max_user_namespaces", "sandbox: none"):
+        assert word in done.stdout
+
+
+def test_an_ordinary_user_has_the_same_sandbox(root):
+    """Where the tests run as root, they also run a few programs as somebody else."""
+    python = "/usr/bin/python3"
+    if os.geteuid() != 0:
+        pytest.skip("all tests of this file already ran as an ordinary user")
+    version = subprocess.run([python, "-c", _IS_RECENT], capture_output=True, check=False)
+    if version.returncode != 0:
+        pytest.skip(f"{python}, which an ordinary user can read, is older than 3.11")
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(root / "taboo", f"{folder}/taboo")
+        subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
+        names = ("right", "wrong", "forks", "opens a socket", "uses threads", "fork bomb")
+        sources = [textwrap.dedent(CASES[name][0]) for name in names]
+        command = (
+            "import os\nfrom taboo.scoring.sandbox import Program, run_programs\n"
+            f"programs = [Program(source, 'add', '', {TEST!r}) for source in {sources!r}]\n"
+            "print(os.getuid(), *(r.outcome for r in run_programs(programs, timeout_s=1.5)))\n"
+        )
+        done = subprocess.run(
+            ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", python, "-c", command],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["12345", *(CASES[name][1] for name in names)]
+
+
+_IS_RECENT = "import sys; sys.exit(sys.version_info < (3, 11))"
+
+
+def test_none_must_be_said_in_so_many_words():
+    program = Program(RIGHT, "add", "", TEST)
+    assert run_programs([program], sandbox="none")[0].outcome == "passed"
+    for word in ("", "None", "off", "no", "NONE"):
+        with pytest.raises(SandboxError, match="must be one of namespaces, none"):
+            run_programs([program], sandbox=word)
+
+
+def test_without_a_sandbox_the_limits_and_the_verdicts_still_hold():
+    names = ("wrong", "syntax", "os._exit", "always equal", "forges a verdict", "loops", "sleeps")
+    names += ("unbounded memory", "reads stdin", "imports the scorer")
+    programs = [Program(textwrap.dedent(CASES[name][0]), "add", "", TEST) for name in names]
+    results = run_programs(programs, sandbox="none", timeout_s=1.5)
+    assert [result.outcome for result in results] == [CASES[name][1] for name in names]
