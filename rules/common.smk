@@ -4,16 +4,20 @@ from snakemake.exceptions import WorkflowError
 from taboo.config import complete
 from taboo.plan import condition, groups, study_cells
 from taboo.figures import figure_input
+from taboo.files import sha256_json
+from taboo.judge.settings import judge_settings
 from taboo.provenance.damage import report_damage, set_damaged_aside
 from taboo.provenance.hold import ResultsInUse, hold
-from taboo.provenance.sources import source_digest
+from taboo.provenance.sources import pinned_packages, source_digest
 from taboo.stats import ANALYSES, analysis_module
 
 CONFIG = complete(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
 RESULTS = CONFIG["results"]
 GROUPS = groups(CONFIG)
 STUDIES = {name: CONFIG["studies"][name] for name in CONFIG["run"]}
-CONTAINERS = {role: f"{ROOT}/containers/{role}.sif" for role in ("generate", "analyse")}
+CONTAINERS = {
+    role: f"{ROOT}/containers/{role}.sif" for role in ("generate", "analyse", "judge")
+}
 # A figure is drawn from those of its studies that are run.
 FIGURES = {
     name: {
@@ -23,6 +27,9 @@ FIGURES = {
     for name, figure in CONFIG["figures"].items()
     if set(figure["studies"]) & set(STUDIES)
 }
+JUDGE = judge_settings(CONFIG)
+if not JUDGE:
+    FIGURES.pop("judge", None)
 
 
 def really_runs():
@@ -57,7 +64,8 @@ def really_runs():
 
 
 def code_digest(*files):
-    return source_digest(ROOT, *files)
+    """The code that a rule runs, and the pinned versions of the packages that this code imports."""
+    return sha256_json([source_digest(ROOT, *files), pinned_packages(ROOT, *files)])
 
 
 def module_file(name):
@@ -127,11 +135,26 @@ ANALYSIS_TABLES = [
     f"{RESULTS}/tables/{study}/{analysis}.csv"
     for study, settings in STUDIES.items()
     for analysis in settings.get("analyses", [])
-]
+] + ([f"{RESULTS}/tables/{JUDGE.study}/judge.csv"] if JUDGE else [])
+# Every file is a target, since Snakemake does not notice that one is gone if what was made from it
+# is there.
 ALL_RESULTS = [
+    *(
+        f"{RESULTS}/snapshots/{model}/snapshot.json"
+        for model in sorted({g.model for g in GROUPS})
+    ),
+    *(
+        f"{RESULTS}/word_starts/{model}.safetensors"
+        for model in sorted({g.model for g in GROUPS})
+    ),
+    *(
+        f"{RESULTS}/samples/{task}/n{n}.jsonl"
+        for task, n in sorted({(g.task, g.n) for g in GROUPS})
+    ),
     *cell_files("cells", CELLS),
     *cell_files("scores", CELLS),
     *TABLES,
+    *(f"{RESULTS}/tables/{study}/items.parquet" for study in STUDIES),
     *ANALYSIS_TABLES,
     f"{RESULTS}/claims/claims.csv",
     *(
@@ -139,7 +162,11 @@ ALL_RESULTS = [
         for study, settings in STUDIES.items()
         if "failures" in settings.get("analyses", [])
     ),
-    *(f"{RESULTS}/figures/{figure}.pdf" for figure in FIGURES),
+    *(
+        f"{RESULTS}/figures/{figure}.{ending}"
+        for figure in FIGURES
+        for ending in ("pdf", "png", "svg", "csv", "txt")
+    ),
 ]
 
 if workflow.is_main_process:
@@ -159,3 +186,4 @@ def prompt_digest(task):
 
 
 include: "resources.smk"
+include: "judge_common.smk"

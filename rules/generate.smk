@@ -27,7 +27,7 @@ for CONDITIONS, MEMBERS in groups_by_conditions().items():
         params:
             image=image_digest("generate"),
             code=code_digest("scripts/generate.py"),
-            generating_code=code_digest("taboo/engine/slots.py"),
+            generating_code=source_digest(ROOT, "taboo/engine/slots.py"),
             conditions=CONDITIONS,
             budget=lambda w: CONFIG["tasks"][group_of(w).task]["max_new_tokens"],
             stop=lambda w: CONFIG["tasks"][group_of(w).task]["stop"],

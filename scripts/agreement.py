@@ -4,8 +4,7 @@ from job import job
 from taboo.files import read_json, read_jsonl, write_text
 from taboo.judge.agreement import agreement
 from taboo.judge.human import add_labels, sheet
-from taboo.judge.run import frame
-from taboo.judge.summary import describe, disagreements
+from taboo.judge.summary import describe, disagreements, frame
 from taboo.stats.csvfile import write_csv
 
 with job(snakemake) as (log, _):  # noqa: F821

@@ -1,6 +1,7 @@
 """What all scripts share: a log file, and a record of what was made."""
 
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,11 @@ from typing import Any
 # Scripts run in processes of their own, on a cluster on other machines or in containers, where the
 # library need not be installed. They import this file first.
 sys.path.insert(0, str(Path(__file__).parent.parent))
+
+# Bars are for a terminal; in a log they are noise. Read by the libraries when they are imported.
+if not sys.stderr.isatty():
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 from taboo.provenance.machine import Usage, container, installed
 from taboo.provenance.records import input_digests, write_records

@@ -1,7 +1,7 @@
 import os
 from pathlib import Path
 
-import pandas as pd
+import pyarrow.parquet as pq
 from job import job
 
 from taboo.cells import read_cell
@@ -29,15 +29,21 @@ with job(snakemake) as (log, facts):  # noqa: F821
     else:
         provider = remote_judge(settings, os.environ)
     items = {
-        line["item_id"]: line["item"] for sample in inputs.samples for line in read_jsonl(sample)
+        task: {line["item_id"]: line["item"] for line in read_jsonl(sample)}
+        for task, sample in zip(settings.tasks, inputs.samples, strict=True)
     }
     rows = []
     for spec, cell, scores in zip(params.cells, inputs.cells, inputs.scores, strict=True):
         names = ("study", "model", "precision", "task", "condition")
-        named = {name: spec[name] for name in names}
-        named["rank"] = parse_condition(spec["condition"]).rank
-        generations = read_cell(cell)[0].to_pandas().head(spec["n"])
-        rows += candidates(named, generations, pd.read_parquet(scores).head(spec["n"]), items)
+        rows += candidates(
+            {
+                **{name: spec[name] for name in names},
+                "rank": parse_condition(spec["condition"]).rank,
+            },
+            read_cell(cell)[0].slice(0, spec["n"]).to_pylist(),
+            pq.read_table(scores).slice(0, spec["n"]).to_pylist(),
+            items[spec["task"]],
+        )
     judging = judge(
         draw(rows, settings.tasks, params.seed),
         provider,

@@ -1,4 +1,4 @@
-"""The command line: `taboo show | status | try | score | audit`."""
+"""The command line: one module per command."""
 
 import argparse
 import importlib
@@ -9,7 +9,7 @@ COMMANDS = {
     "show": "taboo.commands.show",
     "status": "taboo.commands.status",
     "try": "taboo.commands.try_model",
-    "score": "taboo.scoring.command",
+    "score": "taboo.commands.score",
     "audit": "taboo.commands.audit",
 }
 """Each command's module; it has `add_parser(subparsers)` and `run(options)`."""

@@ -54,31 +54,25 @@ class Confusion:
         None where it does not exist: without items, and where both give one and the same verdict throughout.
         """
         n = self.n
-        if not n:
-            return None
-        first_right = (self.right_right + self.right_wrong) / n
-        second_right = (self.right_right + self.wrong_right) / n
-        chance = first_right * second_right + (1 - first_right) * (1 - second_right)
-        same = (0, n) in ((self.right_right, self.wrong_wrong), (self.wrong_wrong, self.right_right))
-        return None if same else (self.n_agree / n - chance) / (1 - chance)
+        first_right = self.right_right + self.right_wrong
+        second_right = self.right_right + self.wrong_right
+        # In whole numbers, n² times as large, so that no rounding hides a kappa of 0.
+        chance = first_right * second_right + (n - first_right) * (n - second_right)
+        return (n * self.n_agree - chance) / (n * n - chance) if chance < n * n else None
 
     @property
     def ac1(self) -> float | None:
         """Gwet's AC1 (2008): agreement beyond chance, which keeps its meaning where nearly all verdicts are alike. None without items."""
         n = self.n
-        if not n:
-            return None
-        right = (2 * self.right_right + self.right_wrong + self.wrong_right) / (2 * n)
-        chance = 2 * right * (1 - right)
-        return (self.n_agree / n - chance) / (1 - chance)
+        right = 2 * self.right_right + self.right_wrong + self.wrong_right
+        chance = right * (2 * n - right)
+        return (2 * n * self.n_agree - chance) / (2 * n * n - chance) if n else None
 
 
 def confusion(first: pd.Series, second: pd.Series) -> Confusion:
     """Count verdicts `right` and `wrong`; items on which either rater has none are left out."""
     pairs = list(zip(first, second, strict=True))
-    return Confusion(
-        *(pairs.count((a, b)) for a in ("right", "wrong") for b in ("right", "wrong"))
-    )
+    return Confusion(*(pairs.count((a, b)) for a in ("right", "wrong") for b in ("right", "wrong")))
 
 
 def agreement(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
@@ -106,7 +100,11 @@ def agreement(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
 
 
 def _groups(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    groups = [("all", rows), ("baseline", rows[rows["rank"] == 0]), ("taboo", rows[rows["rank"] > 0])]
+    groups = [
+        ("all", rows),
+        ("baseline", rows[rows["rank"] == 0]),
+        ("taboo", rows[rows["rank"] > 0]),
+    ]
     by_dose = rows.sort_values("rank", kind="stable").groupby("condition", sort=False)
     groups += [(str(name), group) for name, group in by_dose if name != "baseline"]
     return [(name, group) for name, group in groups if len(group)]

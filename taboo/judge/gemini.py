@@ -86,7 +86,9 @@ class GeminiEndpoint:
         errors, httpx2 = needed("google.genai.errors"), needed("httpx2")
         if isinstance(error, errors.APIError):
             headers = getattr(error.response, "headers", {})
-            return status_failure(error.code, error.message or "", headers, self._settings.model)
+            return status_failure(
+                error.code, str(error.message or error.details), headers, self._settings.model
+            )
         if isinstance(error, httpx2.HTTPError | OSError):
             return interrupted(error)
         if isinstance(error, ValueError):

@@ -31,7 +31,9 @@ def add_labels(rows: pd.DataFrame, path: str | Path) -> pd.DataFrame:
             where = f"{path}, line {reader.line_num}"
             label = (line["human"] or "").strip()
             if label not in _LABELS:
-                raise ValueError(f"{where}: human is {label!r}, allowed are right, wrong or nothing")
+                raise ValueError(
+                    f"{where}: human is {label!r}, allowed are right, wrong or nothing"
+                )
             place = positions.get(tuple(line[name] for name in KEY))
             if place is None:
                 name = "/".join(str(line[part]) for part in KEY)

@@ -87,8 +87,10 @@ class OpenAIEndpoint:
         """See `Endpoint.failure`."""
         openai = needed("openai")
         if isinstance(error, openai.APIStatusError):
+            # The body, since not every server words its errors as the client expects.
+            response = error.response
             return status_failure(
-                error.status_code, error.message, error.response.headers, self._settings.model
+                error.status_code, response.text, response.headers, self._settings.model
             )
         if isinstance(error, openai.APIConnectionError):
             return interrupted(error)

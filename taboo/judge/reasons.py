@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from taboo.scoring import gsm8k, mmlu, score, triviaqa
+from taboo.scoring import gsm8k, mmlu, triviaqa
 from taboo.scoring.numerals import numbers, plain
 from taboo.scoring.text import answer_part, without_end_marker
 
@@ -15,6 +15,7 @@ REASONS = ("unit", "run-on question", "formatting", "cut off")
 _FACTORS = (100, 1000, 60, 3600, 24, 12, 7)
 # Rules of the scorers that read an answer which the text does not state as such.
 _INDIRECT = frozenset({"last_number", "marked", "named", "first_sentence"})
+_SCORERS = {"gsm8k": gsm8k, "mmlu": mmlu, "triviaqa": triviaqa}
 
 
 def disagreement_reason(row: Mapping[str, Any]) -> str:
@@ -32,7 +33,7 @@ def disagreement_reason(row: Mapping[str, Any]) -> str:
     if judged_right and task == "gsm8k" and _other_unit(item, row["extracted"]):
         return "unit"
     for later in _later_answers(text, answer):
-        (verdict,) = score(task, [item], [later])
+        verdict = _SCORERS[task].score_text(item, later)
         if verdict.extracted is not None and verdict.correct == judged_right:
             return "run-on question"
     if judged_right and _CONTAINED[task](item, answer):

@@ -151,8 +151,8 @@ class Remote:
             # Whatever a client raises may quote the request with its key, so nothing of it is
             # chained to what we raise.
             raise self.endpoint.failure(error) from None
-        clean = {name: self._clean(getattr(reply, name)) for name in ("text", "finish", "model")}
-        return replace(reply, **clean)
+        text, finish, model = map(self._clean, (reply.text, reply.finish, reply.model))
+        return replace(reply, text=text, finish=finish, model=model)
 
     def _clean(self, text: str) -> str:
         for secret in self.endpoint.secrets:

@@ -1,11 +1,9 @@
 """One judging: draw the subsample, ask what was not asked before, read the replies."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-
-import pandas as pd
 
 from taboo.files import sha256_json
 from taboo.judge.prompts import Question, ask_about, prompt_sha256
@@ -45,33 +43,31 @@ class Candidate:
 
 def candidates(
     cell: Mapping[str, Any],
-    generations: pd.DataFrame,
-    scores: pd.DataFrame,
+    generations: Sequence[Mapping[str, Any]],
+    scores: Sequence[Mapping[str, Any]],
     items: Mapping[str, Mapping[str, Any]],
 ) -> list[Candidate]:
     """All generations of one cell.
 
-    `cell` has `study`, `model`, `precision`, `task`, `condition` and `rank`; `generations` and `scores` have the columns of a cell and a score file; `items` are the task's items by `item_id`. Raises ValueError naming the cell where its files hold different items.
+    `cell` has `study`, `model`, `precision`, `task`, `condition` and `rank`; `generations` and `scores` are the rows of a cell and a score file; `items` are the task's items by `item_id`. Raises ValueError naming the cell where its files hold different items.
     """
-    if list(generations["item_id"]) != list(scores["item_id"]):
+    if [shown["item_id"] for shown in generations] != [score["item_id"] for score in scores]:
         raise ValueError(
             f"{cell['model']}/{cell['precision']}/{cell['task']}/{cell['condition']}: the score file has other items than the cell file; score the cell again"
         )
-    texts = generations[["item_id", "text", "finish_reason"]].itertuples(index=False)
-    verdicts = scores[["correct", "outcome", "extracted", "rule"]].itertuples(index=False)
     return [
         Candidate(
             **cell,
-            item_id=shown.item_id,
-            item=items[shown.item_id],
-            text=shown.text,
-            finish_reason=shown.finish_reason,
-            scorer="right" if score.correct else "wrong",
-            outcome=score.outcome,
-            extracted=score.extracted if isinstance(score.extracted, str) else None,
-            rule=score.rule,
+            item_id=shown["item_id"],
+            item=items[shown["item_id"]],
+            text=shown["text"],
+            finish_reason=shown["finish_reason"],
+            scorer="right" if score["correct"] else "wrong",
+            outcome=score["outcome"],
+            extracted=score["extracted"],
+            rule=score["rule"],
         )
-        for shown, score in zip(texts, verdicts, strict=True)
+        for shown, score in zip(generations, scores, strict=True)
     ]
 
 
@@ -119,9 +115,7 @@ def judge(
     identity = provider.identity
     keys = [reply_key(identity, question.prompt) for question in asked]
     known = {key: reply for key in keys if (reply := replies.get(key)) is not None}
-    missing = {
-        key: question for key, question in zip(keys, asked, strict=True) if key not in known
-    }
+    missing = {key: question for key, question in zip(keys, asked, strict=True) if key not in known}
     facts = {
         "identity": identity,
         "prompts": {task: prompt_sha256(task) for task in sorted({row.task for row in drawn})},
@@ -165,16 +159,3 @@ def _row(row: Candidate, question: Question, key: str, reply: Reply) -> dict[str
         "reply_sha256": sha256_json(asdict(reply)),
         "judge": read_verdict(reply.text, question.code),
     }
-
-
-def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """The rows of a judging as a table; it has its columns even without rows."""
-    columns = [*ROW_COLUMNS]
-    return pd.DataFrame([{name: row[name] for name in columns} for row in rows], columns=columns)
-
-
-ROW_COLUMNS = (
-    *("study", "model", "precision", "task", "condition", "rank", "item_id", "item", "text"),
-    *("finish_reason", "scorer", "outcome", "extracted", "rule", "question", "reference"),
-    *("code", "reply", "judge"),
-)

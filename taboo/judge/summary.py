@@ -1,6 +1,6 @@
 """What a judging came to, in a list and in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,18 @@ DISAGREEMENT_COLUMNS = (
     *("model", "precision", "task", "condition", "item_id", "question", "reference"),
     *("scorer", "extracted", "rule", "judge", "reply", "reason", "text"),
 )
+ROW_COLUMNS = (
+    *("study", "model", "precision", "task", "condition", "rank", "item_id", "item", "text"),
+    *("finish_reason", "scorer", "outcome", "extracted", "rule", "question", "reference"),
+    *("code", "reply", "judge"),
+)
+
+
+def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the rows of a judging as a table; it has its columns even without rows."""
+    return pd.DataFrame(
+        [{name: row[name] for name in ROW_COLUMNS} for row in rows], columns=list(ROW_COLUMNS)
+    )
 
 
 def disagreements(rows: pd.DataFrame) -> pd.DataFrame:
@@ -66,6 +78,9 @@ def _agreement(row: Any) -> str:
 def _reasons(against: pd.DataFrame) -> str:
     if against.empty:
         return ""
-    counts = against["reason"].replace("", "no reason that a rule can tell").value_counts()
-    listed = ", ".join(f"{count} {reason}" for reason, count in counts.items())
-    return f"Disagreements: {listed}."
+    counts = against["reason"].value_counts()
+    listed = [f"{count} {reason}" for reason, count in counts.items() if reason]
+    unexplained = counts.get("", 0)
+    if unexplained:
+        listed.append(f"{unexplained} without a reason that a rule can tell")
+    return f"Disagreements: {', '.join(listed)}."

@@ -6,9 +6,9 @@ Verdict = Literal["right", "wrong", "unparsed"]
 
 
 def read_verdict(reply: str, code: str) -> Verdict:
-    """`right` or `wrong` if the reply is `RIGHT <code>` or `WRONG <code>` and nothing else.
+    """`right` or `wrong` if the reply is `<code> RIGHT` or `<code> WRONG` and nothing else.
 
     White space around the line does not count. Everything else is `unparsed`: other cases and words, further text or lines, another text's code, no reply. A line inside a longer reply is no verdict either, since a judge may quote what it was shown.
     """
-    verdicts: dict[str, Verdict] = {f"RIGHT {code}": "right", f"WRONG {code}": "wrong"}
+    verdicts: dict[str, Verdict] = {f"{code} RIGHT": "right", f"{code} WRONG": "wrong"}
     return verdicts.get(reply.strip(), "unparsed")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from taboo.scoring.base import ScoreError, Verdict
-from taboo.scoring.program import assemble
+from taboo.scoring.program import assemble, stub
 from taboo.scoring.sandbox import Program, run_programs
 from taboo.scoring.text import without_end_marker
 
@@ -27,7 +27,7 @@ def score_texts(
         Program(
             source=assemble(item["prompt"], without_end_marker(text), item["entry_point"]),
             entry_point=item["entry_point"],
-            setup=item["prompt"],
+            setup=stub(item["prompt"]),
             test=item["test"],
         )
         for item, text in zip(items, texts, strict=True)

@@ -14,7 +14,7 @@ from taboo.scoring.sentences import count_sentences
 
 Check = Callable[..., bool]
 
-_BULLET = re.compile(r"^\s*(?:\*[^*\n]|-(?!--)).*$", re.MULTILINE)
+_BULLET = re.compile(r"^[^\S\n]*+(?:\*[^*\n]|-(?!--)).*$", re.MULTILINE)
 _ANSWERS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 _WORD = re.compile(r"[^\W_]+(?:[-.'’&/][^\W_]+)*")
 
@@ -93,7 +93,7 @@ def _nth_paragraph_first_word(
 
 
 def _number_placeholders(text: str, num_placeholders: int) -> bool:
-    return len(re.findall(r"\[.*?\]", text)) >= num_placeholders
+    return len(re.findall(r"\[[^\[\]\n]*\]", text)) >= num_placeholders
 
 
 def _postscript(text: str, postscript_marker: str) -> bool:
@@ -134,8 +134,11 @@ def _json_format(text: str) -> bool:
 
 
 def _title(text: str) -> bool:
-    titles = re.findall(r"<<[^\n]+>>", text)
-    return any(title.lstrip("<").rstrip(">").strip() for title in titles)
+    for line in text.split("\n"):
+        start, end = line.find("<<"), line.rfind(">>")
+        if 0 <= start < end and line[start:end].lstrip("<").rstrip(">").strip():
+            return True
+    return False
 
 
 def _two_responses(text: str) -> bool:

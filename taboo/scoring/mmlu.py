@@ -20,7 +20,7 @@ _REASON = rf"(?=[ \t]+(?:because|since|as|{_VERDICT})\b|[ \t]+(?:or|and)[ \t]+[A
 _IS = r"(?:is|was|(?:would|should|must|might|may|could|will)[ \t]+be|seems[ \t]+to[ \t]+be)\b"
 # Words that announce the answer.
 _MARKER = (
-    rf"\b(?:answer|choice|option|letter)(?:[ \t]+{_IS}|[ \t]*[*_]*[ \t]*[:=])"
+    rf"\b(?:answer|choice|option|letter)(?:[ \t]+{_IS}|[ \t]*+[*_]*+[ \t]*+[:=])"
     r"(?:[ \t]*(?:the[ \t]+)?(?:option|choice|letter|answer)\b)?:?"
 )
 # Words right after which a capital letter on its own is a choice.

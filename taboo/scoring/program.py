@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _GOES_ON = re.compile(r"(?:return|else|elif|except|finally)\b|[)\]}]")
+_MOST_ENDS = 50
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
 
 
@@ -25,6 +26,11 @@ def assemble(prompt: str, completion: str, entry_point: str) -> str:
     return prompt + code
 
 
+def stub(prompt: str) -> str:
+    """The prompt as a program of its own: what it imports and defines, the function without a body."""
+    return prompt if _compiles(prompt) else f"{prompt.rstrip()}\n    pass\n"
+
+
 @dataclass(frozen=True)
 class _Reading:
     """One way to read the text: it follows `start`, and its function may end from line `first` on."""
@@ -38,8 +44,9 @@ class _Reading:
         """Where the function may end: at lines at the margin (or any, if `longest`), and at the end."""
         inner = range(self.first, len(self.lines))
         if self.longest:
-            return [len(self.lines), *reversed(inner)]
-        return [*(index for index in inner if self.lines[index][:1].strip()), len(self.lines)]
+            return [len(self.lines), *reversed(inner)][:_MOST_ENDS]
+        margins = [index for index in inner if self.lines[index][:1].strip()]
+        return [*margins[:_MOST_ENDS], len(self.lines)]
 
 
 def _readings(prompt: str, code: str, entry_point: str) -> Iterator[_Reading]:
@@ -48,7 +55,7 @@ def _readings(prompt: str, code: str, entry_point: str) -> Iterator[_Reading]:
     whole = textwrap.dedent(code).split("\n")
     defines = [index for index, line in enumerate(whole) if signature.match(line)]
     if defines and whole[0][:1].strip():
-        start = prompt.rstrip() + "\n\n\n"
+        start = stub(prompt).rstrip() + "\n\n\n"
         yield _Reading(start, whole, first=defines[0] + 1)
         yield _Reading(start, whole[defines[0] :])  # without the prose before it
         return

@@ -75,33 +75,36 @@ _ABBREVIATIONS = frozenset(
         "ph.d",
     ]
 )
-_END = re.compile(r"(?P<mark>[.!?…]+)[\"'”’)\]*_]*(?P<gap>\s+|\Z)(?P<next>[\"'“‘(\[*_]*\S?)")
+_END = re.compile(
+    r"(?<![.!?…])(?P<mark>[.!?…]++)[\"'”’)\]*_]*+(?P<gap>\s++|\Z)[\"'“‘(\[*_]*+(?P<next>\S?)"
+)
 _LAST_WORD = re.compile(r"[\w.]*\w\Z")
+_LETTER = re.compile(r"[^\W\d_]")
+_LONGEST_WORD = 40
 
 
 def count_sentences(text: str) -> int:
     """How many sentences there are.
 
-    A sentence ends at `.`, `!`, `?` or `…` (with closing quotes and brackets) before white space or the end of the text, but not where a single full stop follows an abbreviation or an initial or precedes a small letter. Text after the last such end is one more sentence. Line breaks end none, and a lone list number (`1.`) is none.
+    A sentence ends at `.`, `!`, `?` or `…` (with closing quotes and brackets) before white space or the end of the text; not where a single full stop follows an abbreviation or an initial, unless a paragraph ends there, nor where dots precede a small letter. Text after the last such end is one more sentence. Without a letter there is no sentence, so a list number (`1.`) is none. Line breaks end none.
     """
-    count, start = 0, 0
+    count, position, letters = 0, 0, False
     for match in _END.finditer(text):
-        before = text[start : match.start()]
-        if not _ends_sentence(before, match):
-            continue
-        if re.search(r"[^\W\d_]", before):
-            count += 1
-            start = match.end("gap")
-    return count + bool(re.search(r"[^\W\d_]", text[start:]))
+        letters = letters or _LETTER.search(text, position, match.start()) is not None
+        position = match.end("gap")
+        if letters and _ends_sentence(text, match):
+            count, letters = count + 1, False
+    return count + (letters or _LETTER.search(text, position) is not None)
 
 
-def _ends_sentence(before: str, match: re.Match[str]) -> bool:
-    following = match["next"][-1:]
-    if match["mark"] != "." or not following:
-        return not (match["mark"] == "…" and following.islower())
-    if following.islower():
-        return False
-    word = _LAST_WORD.search(before)
-    last = word[0].lower() if word else ""
-    is_initial = len(last) == 1 and last.isalpha() and word is not None and word[0].isupper()
-    return "\n\n" in match["gap"] or not (last in _ABBREVIATIONS or is_initial)
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    mark = match["mark"]
+    if mark != ".":
+        return not (set(mark) <= {".", "…"} and match["next"].islower())
+    if not match["next"] or "\n\n" in match["gap"]:
+        return True
+    word = _LAST_WORD.search(text, max(0, match.start() - _LONGEST_WORD), match.start())
+    if word is None:
+        return True
+    is_initial = len(word[0]) == 1 and word[0].isupper()
+    return not (is_initial or word[0].lower() in _ABBREVIATIONS)

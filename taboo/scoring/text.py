@@ -8,7 +8,7 @@ _END_OF_TEXT = re.compile(
 )
 # A line that starts a further question in the form of the prompts.
 _NEXT_QUESTION = re.compile(
-    r"\n[ \t>*#_]*(?:question|q)(?:[ \t]*\d+)?[ \t]*[*_]*[ \t]*[:：]", re.IGNORECASE
+    r"\n[ \t>*#_]*+(?:question|q)(?:[ \t]*+\d++)?[ \t]*+[*_]*+[ \t]*+[:：]", re.IGNORECASE
 )
 
 

@@ -17,7 +17,7 @@ _LEAD = re.compile(
 # a word that explains. A full stop after one or two letters (`U.S.`, `St.`, `J.`) ends no sentence,
 # and a comma alone may be part of a name (`Paris, Texas`).
 _EXPLANATION = re.compile(
-    r"(?<=\w{3})[.!?;](?=\s)|\s+[(\[]|\s+[–—-]+\s|,\s+(?:who|whose|which|where|when|because|since|as"
+    r"(?<=\w{3})[.!?;](?=\s)|(?<!\s)\s++(?:[(\[]|[–—-]++\s)|,\s+(?:who|whose|which|where|when|because|since|as"
     r"|a|an|the|also)\b"
 )
 

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import io
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -169,9 +168,9 @@ def _hub_records(task: Task, revision: str) -> tuple[list[Any], str]:
 
 
 def _file_records(path: Path) -> list[Any]:
-    data = path.read_bytes()
     if path.suffix != ".parquet":
-        return parse_jsonl(data, path)
+        return parse_jsonl(path.read_bytes(), path)
     import pyarrow.parquet
 
-    return pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist()
+    # By its path: on a Python file object, pyarrow's threads now and then abort at exit.
+    return pyarrow.parquet.read_table(path).to_pylist()

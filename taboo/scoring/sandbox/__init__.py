@@ -19,7 +19,7 @@ _PROCESS = sandbox_process.__file__
 _GRACE_S = 20.0
 
 
-class SandboxError(RuntimeError):
+class SandboxError(OSError):
     """The sandbox can't be had here, or a sandbox process did not answer. Nothing was scored."""
 
 
