@@ -32,6 +32,7 @@ from taboo.engine.loading import (
     pack_linears,
 )
 from taboo.engine.prompts import Prompt, Tokens
+from taboo.engine.session import Session
 from taboo.word_starts import Kind, WordStarts, word_starts
 
 PREFILL_CHUNK = 512

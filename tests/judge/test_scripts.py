@@ -1,5 +1,6 @@
 """The two scripts of the workflow on real files: what they write, what they skip, and what they never write."""
 
+import logging
 import runpy
 import sys
 from collections.abc import Iterator
@@ -53,8 +54,6 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         write_scores(results / f"scores/{condition}.parquet", ids, verdicts)
     yield results
     # The scripts leave their log handlers to the end of their process.
-    import logging
-
     for handler in logging.getLogger().handlers[:]:
         if isinstance(handler, logging.FileHandler):
             logging.getLogger().removeHandler(handler)
