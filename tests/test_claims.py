@@ -5,12 +5,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from synthetic_paper import demo_items, judge_table, paper_cells, paper_items, timing_table
 
 from taboo.claims import COLUMNS, Claim, ClaimError, evaluate, holds, load_claims
 from taboo.stats import load_analysis
 from taboo.stats.csvfile import csv_text, read_csv, write_csv
 from taboo.stats.tables import cell_table
+from tests.synthetic_paper import demo_items, judge_table, paper_cells, paper_items, timing_table
 
 CLAIMS = load_claims(Path(__file__).parent.parent / "claims.yaml")
 # One cell cannot move these: they count cells, or take their median.

@@ -7,13 +7,13 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic_paper import MAIN, demo_items, judge_table, paper_cells, paper_items
 
 from taboo.figures import FIGURES, figure_input, load_figure, style
 from taboo.figures.style import save, size_label
 from taboo.stats import failures
 from taboo.stats.csvfile import csv_text, read_csv
 from taboo.stats.tables import cell_table
+from tests.synthetic_paper import MAIN, demo_items, judge_table, paper_cells, paper_items
 
 NOTICE = "Demo on two tiny models: shows the machinery, no finding."
 STUDIES = {

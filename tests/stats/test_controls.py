@@ -6,18 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic_paper import (
-    Cell,
-    Model,
-    demo_items,
-    forbidden_words_cells,
-    items_of,
-    midword_cells,
-    precision_cells,
-    table,
-    temperature_cells,
-    with_baseline,
-)
 
 from taboo.conditions import Condition
 from taboo.scoring.ifeval import score_text
@@ -34,6 +22,18 @@ from taboo.stats.constraints import instruction_verdicts
 from taboo.stats.csvfile import csv_text, read_csv, write_csv
 from taboo.stats.failure_modes import FAILURE_MODES
 from taboo.stats.tables import cell_table
+from tests.synthetic_paper import (
+    Cell,
+    Model,
+    demo_items,
+    forbidden_words_cells,
+    items_of,
+    midword_cells,
+    precision_cells,
+    table,
+    temperature_cells,
+    with_baseline,
+)
 
 BASE, INSTRUCT = Model("x-7b", "x", 7, "base"), Model("x-7b-instruct", "x", 7, "instruct")
 

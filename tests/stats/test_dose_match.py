@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic_paper import DOSES, Cell, Model, demo_items, table, with_baseline
 
 from taboo.conditions import Condition
 from taboo.stats import dose_match
 from taboo.stats.tables import cell_table
+from tests.synthetic_paper import DOSES, Cell, Model, demo_items, table, with_baseline
 
 MODELS = (Model("x-7b", "x", 7, "base"), Model("x-7b-instruct", "x", 7, "instruct"))
 

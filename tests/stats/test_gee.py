@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from synthetic_paper import DOSES, demo_items
 
 from taboo.stats import gee
+from tests.synthetic_paper import DOSES, demo_items
 
 MODELS = [
     (f"{family}-{size}{end}", family, float(size), alignment)

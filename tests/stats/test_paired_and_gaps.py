@@ -1,13 +1,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic_paper import Cell, Model, demo_items, table, with_baseline
 
 from taboo.conditions import Condition
 from taboo.stats import gaps, paired
 from taboo.stats.rows import adjust
 from taboo.stats.rows import table as rows_table
 from taboo.stats.tables import cell_table
+from tests.synthetic_paper import Cell, Model, demo_items, table, with_baseline
 
 BASE, INSTRUCT = Model("x-7b", "x", 7, "base"), Model("x-7b-instruct", "x", 7, "instruct")
 

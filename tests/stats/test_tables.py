@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic_paper import demo_items
 
 from taboo.conditions import Condition
 from taboo.stats.tables import (
@@ -15,6 +14,7 @@ from taboo.stats.tables import (
     read_cells,
     write_cells,
 )
+from tests.synthetic_paper import demo_items
 
 
 def make_cell(condition, correct, *, tokens=None, reasons=None, bits=None, **changes):
