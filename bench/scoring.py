@@ -1,8 +1,8 @@
 """How fast the scorers are, and how often they agree with lm-evaluation-harness.
 
-    python bench/scoring.py --mirror FOLDER [--results FOLDER]
+    python bench/scoring.py --mirror FOLDER [--results FOLDER ...]
 
-`--mirror` (default: $TABOO_BENCHMARKS) is a folder with the benchmarks as files. Texts are the benchmarks' own answers in the forms that models give them, and, with `--results`, every generation of a results folder. The first run makes an environment for the harness in build/lm_eval.
+`--mirror` (default: $TABOO_BENCHMARKS) is a folder with the benchmarks as files. Texts are the benchmarks' own answers in the forms that models give them, and, with `--results`, every generation of those results folders. The first run makes an environment for the harness in build/lm_eval.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def main() -> None:
     """Print the speeds, then the agreement, as Markdown tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--mirror", default=os.environ.get("TABOO_BENCHMARKS"), type=Path)
-    parser.add_argument("--results", type=Path)
+    parser.add_argument("--results", type=Path, nargs="*", default=[])
     options = parser.parse_args()
     if options.mirror is None:
         parser.error("name a folder with the benchmarks: --mirror FOLDER, or $TABOO_BENCHMARKS")
@@ -84,8 +84,8 @@ def main() -> None:
     }
     speeds(items)
     cases = list(constructed(items))
-    if options.results:
-        cases += generated(options.results)
+    for results in options.results:
+        cases += generated(results)
     agreement(cases)
 
 

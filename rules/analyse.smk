@@ -19,9 +19,10 @@ rule summarise:
     container:
         CONTAINERS["analyse"]
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=memory(4000),
+        runtime=minutes(30),
     params:
+        image=image_digest("analyse"),
         code=code_digest("scripts/summarise.py"),
         cells=lambda w: cell_specs(w.study),
     script:
@@ -50,9 +51,10 @@ rule analyse:
     container:
         CONTAINERS["analyse"]
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory(4000),
+        runtime=minutes(60),
     params:
+        image=image_digest("analyse"),
         code=lambda w: code_digest(
             "scripts/analyse.py", module_file(analysis_module(w.analysis))
         ),
@@ -85,9 +87,10 @@ rule examples:
     container:
         CONTAINERS["generate"]
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=memory(4000),
+        runtime=minutes(30),
     params:
+        image=image_digest("generate"),
         code=code_digest("scripts/examples.py"),
         cells=lambda w: cell_specs(w.study),
         notice=CONFIG["notice"],
@@ -100,11 +103,17 @@ rule claims:
         claims="claims.yaml",
         tables=[*TABLES, *ANALYSIS_TABLES],
     output:
-        report(
+        verdicts=report(
             f"{RESULTS}/claims/claims.csv",
             caption="../workflow/report/claims.rst",
             category="Claims",
-            labels={"table": "claims of the paper"},
+            labels={"claims of the paper": "table"},
+        ),
+        page=report(
+            f"{RESULTS}/claims/claims.html",
+            caption="../workflow/report/claims.rst",
+            category="Claims",
+            labels={"claims of the paper": "page"},
         ),
     log:
         f"{RESULTS}/logs/claims.log",
@@ -115,9 +124,11 @@ rule claims:
     container:
         CONTAINERS["analyse"]
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory(1000),
+        runtime=minutes(10),
     params:
+        image=image_digest("analyse"),
         code=code_digest("scripts/claims.py"),
+        notice=CONFIG["notice"],
     script:
         "../scripts/claims.py"

@@ -2,16 +2,20 @@ from snakemake.cli import get_argument_parser
 from snakemake.exceptions import WorkflowError
 
 from taboo.config import complete
-from taboo.plan import condition, groups, study_cells
+from taboo.plan import groups, most_tokens, study_cells
 from taboo.figures import figure_input
-from taboo.files import sha256_json
+from taboo.files import sha256_file, sha256_json
+from taboo.lock import LOCK
 from taboo.judge.settings import judge_settings
 from taboo.provenance.damage import report_damage, set_damaged_aside
 from taboo.provenance.hold import ResultsInUse, hold
 from taboo.provenance.sources import pinned_packages, source_digest
 from taboo.stats import ANALYSES, analysis_module
+from taboo.tasks import load_task
 
-CONFIG = complete(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
+CONFIG = complete(
+    config, ROOT / "workflow" / "schemas" / "config.schema.yaml", ROOT / LOCK
+)
 RESULTS = CONFIG["results"]
 GROUPS = groups(CONFIG)
 STUDIES = {name: CONFIG["studies"][name] for name in CONFIG["run"]}
@@ -27,6 +31,7 @@ FIGURES = {
     for name, figure in CONFIG["figures"].items()
     if set(figure["studies"]) & set(STUDIES)
 }
+REPRO = CONFIG["repro"]
 JUDGE = judge_settings(CONFIG)
 if not JUDGE:
     FIGURES.pop("judge", None)
@@ -86,23 +91,26 @@ def rule_name(stage, conditions):
         return stage
     short = "_".join(name.replace("taboo_", "").replace(".", "") for name in conditions)
     if len(short) > 60:
-        short = (
-            f"{len(conditions)}_conditions_{conditions[0]}_to_{conditions[-1]}".replace(
-                ".", ""
-            )
-        )
+        short = f"{len(conditions)}_conditions_{sha256_json(conditions)[:8]}"
     return f"{stage}_{short}"
+
+
+def job_name(conditions):
+    """What a job's log is called; a group has several jobs where its samples differ in size."""
+    conditions = rule_name("", conditions).removeprefix("_")
+    return f"{{group}}.{conditions}" if conditions else "{group}"
 
 
 def group_pattern(members):
     return "|".join(re.escape(f"{g.model}/{g.precision}/{g.task}") for g in members)
 
 
-def group_of(wildcards):
-    model, precision, task = wildcards.group.split("/")
-    return next(
-        g for g in GROUPS if (g.model, g.precision, g.task) == (model, precision, task)
-    )
+GROUP_OF = {(g.model, g.precision, g.task, g.conditions): g for g in GROUPS}
+
+
+def of_group(conditions, value):
+    """A function for Snakemake: `value` of the group that a job makes."""
+    return lambda wildcards: value(GROUP_OF[*wildcards.group.split("/"), conditions])
 
 
 def cell_files(stage, cells):
@@ -135,7 +143,9 @@ ANALYSIS_TABLES = [
     f"{RESULTS}/tables/{study}/{analysis}.csv"
     for study, settings in STUDIES.items()
     for analysis in settings.get("analyses", [])
-] + ([f"{RESULTS}/tables/{JUDGE.study}/judge.csv"] if JUDGE else [])
+]
+if JUDGE:
+    ANALYSIS_TABLES.append(f"{RESULTS}/tables/{JUDGE.study}/judge.csv")
 # Every file is a target, since Snakemake does not notice that one is gone if what was made from it
 # is there.
 ALL_RESULTS = [
@@ -156,7 +166,13 @@ ALL_RESULTS = [
     *TABLES,
     *(f"{RESULTS}/tables/{study}/items.parquet" for study in STUDIES),
     *ANALYSIS_TABLES,
+    *(
+        f"{RESULTS}/tables/repro/{model}.{table}.csv"
+        for model in (REPRO["models"] if REPRO else [])
+        for table in ("stability", "noise", "distribution")
+    ),
     f"{RESULTS}/claims/claims.csv",
+    f"{RESULTS}/claims/claims.html",
     *(
         f"{RESULTS}/failures/{study}.html"
         for study, settings in STUDIES.items()
@@ -183,6 +199,15 @@ if workflow.is_main_process:
 def prompt_digest(task):
     prompts = sorted((ROOT / "taboo" / "tasks" / "prompts").glob(f"{task}*"))
     return source_digest(ROOT, data=tuple(str(p.relative_to(ROOT)) for p in prompts))
+
+
+def mirror_digest(task):
+    """sha256 of a task's items in the mirror, wherever it lies; None where the records are pinned or come from the hub."""
+    if CONFIG["mirror"] is None or CONFIG["tasks"][task]["sha256"] is not None:
+        return None
+    plain = Path(CONFIG["mirror"], load_task(task).mirror_file)
+    packed = plain.with_name(f"{plain.name}.gz")
+    return next((sha256_file(path) for path in (plain, packed) if path.is_file()), None)
 
 
 include: "resources.smk"

@@ -4,15 +4,21 @@ for CONDITIONS, MEMBERS in groups_by_conditions().items():
         name:
             rule_name("generate", CONDITIONS)
         input:
-            snapshot=lambda w: f"{RESULTS}/snapshots/{group_of(w).model}/snapshot.json",
-            word_starts=lambda w: f"{RESULTS}/word_starts/{group_of(w).model}.safetensors",
-            sample=lambda w: f"{RESULTS}/samples/{group_of(w).task}/n{group_of(w).n}.jsonl",
+            snapshot=of_group(
+                CONDITIONS, lambda g: f"{RESULTS}/snapshots/{g.model}/snapshot.json"
+            ),
+            word_starts=of_group(
+                CONDITIONS, lambda g: f"{RESULTS}/word_starts/{g.model}.safetensors"
+            ),
+            sample=of_group(
+                CONDITIONS, lambda g: f"{RESULTS}/samples/{g.task}/n{g.n}.jsonl"
+            ),
         output:
             [f"{RESULTS}/cells/{{group}}/{name}.parquet" for name in CONDITIONS],
         log:
-            f"{RESULTS}/logs/generate/{{group}}.log",
+            f"{RESULTS}/logs/generate/{job_name(CONDITIONS)}.log",
         benchmark:
-            f"{RESULTS}/benchmarks/generate/{{group}}.tsv"
+            f"{RESULTS}/benchmarks/generate/{job_name(CONDITIONS)}.tsv"
         wildcard_constraints:
             group=group_pattern(MEMBERS),
         conda:
@@ -21,18 +27,23 @@ for CONDITIONS, MEMBERS in groups_by_conditions().items():
             CONTAINERS["generate"]
         threads: 2
         resources:
-            **gpu_resources(),
-            mem_mb=generate_memory,
-            runtime=generate_runtime,
+            **gpu_resources(CONDITIONS),
+            mem_mb=generate_memory(CONDITIONS),
+            runtime=generate_runtime(CONDITIONS),
         params:
             image=image_digest("generate"),
             code=code_digest("scripts/generate.py"),
             generating_code=source_digest(ROOT, "taboo/engine/slots.py"),
             conditions=CONDITIONS,
-            budget=lambda w: CONFIG["tasks"][group_of(w).task]["max_new_tokens"],
-            stop=lambda w: CONFIG["tasks"][group_of(w).task]["stop"],
-            precision=lambda w: group_of(w).precision,
-            alignment=lambda w: CONFIG["models"][group_of(w).model]["alignment"],
+            task=of_group(CONDITIONS, lambda g: g.task),
+            budget=of_group(
+                CONDITIONS, lambda g: CONFIG["tasks"][g.task]["max_new_tokens"]
+            ),
+            stop=of_group(CONDITIONS, lambda g: CONFIG["tasks"][g.task]["stop"]),
+            precision=of_group(CONDITIONS, lambda g: g.precision),
+            alignment=of_group(
+                CONDITIONS, lambda g: CONFIG["models"][g.model]["alignment"]
+            ),
             slots=CONFIG["engine"]["slots"],
             journal=f"{RESULTS}/journal",
         script:

@@ -21,14 +21,4 @@ def judge_resources():
     """What a model of our own needs; a remote one needs next to nothing."""
     if not JUDGE_IS_LOCAL:
         return {"mem_mb": memory(1500), "runtime": minutes(240)}
-    size = CONFIG["models"][JUDGE.model]["size_b"]
-    own = generate_memory_mb(size, "bf16", bool(CARDS))
-    needed = {"mem_mb": memory(own), "runtime": minutes(240)}
-    if CARDS:
-        card = smallest_card(CARDS, size, "bf16", CONFIG["engine"]["slots"])
-        needed |= {
-            "gpu": 1,
-            "gpu_model": card.model,
-            "slurm_partition": card.partition,
-        }
-    return needed
+    return model_resources(lambda wildcards: JUDGE.model)

@@ -41,30 +41,55 @@ def card_of(group):
     )
 
 
-def generate_memory(wildcards, attempt):
-    group = group_of(wildcards)
-    own = generate_memory_mb(size_of(group), group.precision, bool(CARDS))
-    return job_memory_mb(own, attempt)
-
-
-def generate_runtime(wildcards, attempt):
-    group = group_of(wildcards)
-    tokens = sum(
-        group.n * condition(CONFIG, group.task, name).max_new_tokens
-        for name in group.conditions
+def generate_memory(conditions):
+    own = of_group(
+        conditions,
+        lambda g: generate_memory_mb(size_of(g), g.precision, bool(CARDS)),
     )
-    return generate_minutes(size_of(group), tokens, bool(CARDS)) * attempt
+    return lambda wildcards, attempt: job_memory_mb(own(wildcards), attempt)
 
 
-def gpu_resources():
+def generate_runtime(conditions):
+    own = of_group(
+        conditions,
+        lambda g: generate_minutes(size_of(g), most_tokens(CONFIG, g), bool(CARDS)),
+    )
+    return lambda wildcards, attempt: own(wildcards) * attempt
+
+
+def gpu_resources(conditions):
     """One card per generate job, the smallest that holds the cell; nothing without cards."""
     if not CARDS:
         return {}
     return {
         "gpu": 1,
-        "gpu_model": lambda wildcards: card_of(group_of(wildcards)).model,
-        "slurm_partition": lambda wildcards: card_of(group_of(wildcards)).partition,
+        "gpu_model": of_group(conditions, lambda g: card_of(g).model),
+        "slurm_partition": of_group(conditions, lambda g: card_of(g).partition),
     }
+
+
+def model_resources(model_of):
+    """For a job that is no cell: one of our models in bf16, on the smallest card that holds it."""
+
+    def size(wildcards):
+        return CONFIG["models"][model_of(wildcards)]["size_b"]
+
+    def card(wildcards):
+        return smallest_card(CARDS, size(wildcards), "bf16", CONFIG["engine"]["slots"])
+
+    needed = {
+        "mem_mb": lambda wildcards, attempt: job_memory_mb(
+            generate_memory_mb(size(wildcards), "bf16", bool(CARDS)), attempt
+        ),
+        "runtime": minutes(240),
+    }
+    if CARDS:
+        needed |= {
+            "gpu": 1,
+            "gpu_model": lambda wildcards: card(wildcards).model,
+            "slurm_partition": lambda wildcards: card(wildcards).partition,
+        }
+    return needed
 
 
 def refuse_what_fits_no_card():

@@ -19,10 +19,10 @@ rule sample:
         code=lambda w: code_digest("scripts/sample.py", f"taboo/tasks/{w.task}.py"),
         prompts=lambda w: prompt_digest(w.task),
         seed=CONFIG["seed"],
-        mirror=CONFIG["mirror"],
+        mirror=lambda w: mirror_digest(w.task),
         data=lambda w: {
             key: CONFIG["tasks"][w.task][key]
-            for key in ("revision", "records", "sha256")
+            for key in ("revision", "files", "records", "sha256")
         },
     script:
         "../scripts/sample.py"

@@ -4,14 +4,16 @@ for CONDITIONS, MEMBERS in groups_by_conditions().items():
         name:
             rule_name("score", CONDITIONS)
         input:
-            sample=lambda w: f"{RESULTS}/samples/{group_of(w).task}/n{group_of(w).n}.jsonl",
+            sample=of_group(
+                CONDITIONS, lambda g: f"{RESULTS}/samples/{g.task}/n{g.n}.jsonl"
+            ),
             cells=[f"{RESULTS}/cells/{{group}}/{name}.parquet" for name in CONDITIONS],
         output:
             [f"{RESULTS}/scores/{{group}}/{name}.parquet" for name in CONDITIONS],
         log:
-            f"{RESULTS}/logs/score/{{group}}.log",
+            f"{RESULTS}/logs/score/{job_name(CONDITIONS)}.log",
         benchmark:
-            f"{RESULTS}/benchmarks/score/{{group}}.tsv"
+            f"{RESULTS}/benchmarks/score/{job_name(CONDITIONS)}.tsv"
         wildcard_constraints:
             group=group_pattern(MEMBERS),
         group:
@@ -25,10 +27,13 @@ for CONDITIONS, MEMBERS in groups_by_conditions().items():
             runtime=minutes(60),
         params:
             image=image_digest("analyse"),
-            code=lambda w: code_digest(
-                "scripts/score.py", f"taboo/scoring/{group_of(w).task}.py"
+            code=of_group(
+                CONDITIONS,
+                lambda g: code_digest(
+                    "scripts/score.py", f"taboo/scoring/{g.task}.py"
+                ),
             ),
-            task=lambda w: group_of(w).task,
+            task=of_group(CONDITIONS, lambda g: g.task),
             sandbox=CONFIG["sandbox"],
         script:
             "../scripts/score.py"

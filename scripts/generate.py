@@ -7,6 +7,7 @@ from taboo.engine import describe, open_engine
 from taboo.files import read_jsonl, sha256_file
 from taboo.generation import chat_sample, generate_cells, recipe
 from taboo.models import verify_snapshot
+from taboo.tasks import load_task
 from taboo.word_starts import WordStarts
 
 with job(snakemake) as (log, facts):  # noqa: F821
@@ -14,10 +15,11 @@ with job(snakemake) as (log, facts):  # noqa: F821
     model = Path(inputs.snapshot).parent
     snapshot = verify_snapshot(model)
     conditions = [parse_condition(c, params.budget, tuple(params.stop)) for c in params.conditions]
-    engine = describe(model / "files", params.precision)
+    engine = describe(model / "files", params.precision, slots=params.slots)
     recipes = [
         recipe(
             condition,
+            {"name": params.task, "version": load_task(params.task).version},
             snapshot["sha256"],
             sha256_file(inputs.word_starts),
             engine,
@@ -43,4 +45,6 @@ with job(snakemake) as (log, facts):  # noqa: F821
         log,
     )
     facts["cell_keys"] = dict(zip(params.conditions, done.pop("keys"), strict=True))
+    speed = {key: done[key] for key in ("items", "tokens", "budget", "seconds")}
+    facts["volatile"] = {"generated": speed}
     log.info("%s", done)

@@ -29,9 +29,9 @@ PACKAGES = [
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[tuple[logging.Logger, dict[str, Any]]]:
-    """Log to the rule's log file and, if all goes well, record the outputs.
+    """Hold the inputs against their records, log to the rule's log file and, if all goes well, record the outputs.
 
-    Yields a logger and a dict to put further facts for the record into.
+    Yields a logger and a dict to put further facts for the record into; those that may differ between two equal runs go under its key `volatile`.
     """
     usage = Usage()
     log = logging.getLogger("taboo")
@@ -40,23 +40,25 @@ def job(snakemake: Any) -> Iterator[tuple[logging.Logger, dict[str, Any]]]:
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logging.getLogger().addHandler(handler)
     logging.captureWarnings(True)
+    results = snakemake.log[0].split("/logs/")[0]
     facts: dict[str, Any] = {}
     try:
+        inputs = input_digests(results, dict.fromkeys(map(str, snakemake.input)))
         yield log, facts
     except BaseException as error:
         log.exception("%s failed: %s", snakemake.rule, error)
         raise
     params = {name: plain(value) for name, value in snakemake.params.items()}
-    results = snakemake.log[0].split("/logs/")[0]
+    volatile = {**usage.facts(), **facts.pop("volatile", {})}
     write_records(
         results,
         snakemake.rule,
-        input_digests(results, dict.fromkeys(map(str, snakemake.input))),
+        inputs,
         map(str, snakemake.output),
         params,
         facts,
         {"packages": installed(PACKAGES), "container": container()},
-        usage.facts(),
+        volatile,
     )
 
 

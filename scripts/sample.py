@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 from job import job
@@ -8,10 +9,13 @@ from taboo.tasks.sampling import load_items, seeded_sample, write_sample
 with job(snakemake) as (log, _):  # noqa: F821
     params = snakemake.params  # noqa: F821
     task = load_task(snakemake.wildcards.task)  # noqa: F821
+    # Where a mirror lies is no parameter: it may lie elsewhere tomorrow, with the same items.
+    mirror = snakemake.config.get("mirror") or os.environ.get("TABOO_MIRROR")  # noqa: F821
     items = load_items(
         task,
-        mirror=Path(params.mirror) if params.mirror else None,
+        mirror=Path(mirror) if mirror else None,
         revision=params.data["revision"],
+        files=params.data["files"],
         records=params.data["records"],
         sha256=params.data["sha256"],
     )

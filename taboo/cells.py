@@ -83,7 +83,7 @@ class Journal:
         )
         self._lock.flush()
         self._read()
-        self._file = open(self.path, "ab")
+        self._file = open(self.path, "ab", buffering=0)
         sync_folder(self.path.parent)
         return self
 
@@ -93,16 +93,31 @@ class Journal:
         self._lock.close()
 
     def append(self, generation: "Generation") -> None:
-        """Store one generation durably."""
+        """Store one generation durably. Raises OSError naming the file if it can't be written."""
         record = {
             "recipe": self.recipe,
             **{name: _plain(getattr(generation, name)) for name in _FIELDS},
         }
         record["sha256"] = sha256_json(record)
-        self._file.write(canonical_json(record) + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        self._write(canonical_json(record) + b"\n")
         self.records[record["item_id"], record["prompt_sha256"]] = record
+
+    def _write(self, line: bytes) -> None:
+        """Write a whole line durably, or leave the file as it was."""
+        file = self._file.fileno()
+        end = os.fstat(file).st_size
+        try:
+            rest = line
+            while rest:
+                rest = rest[os.write(file, rest) :]
+            os.fsync(file)
+        except OSError as error:
+            os.ftruncate(file, end)
+            raise OSError(
+                error.errno,
+                f"{self.path} can't be written ({error.strerror}); what it holds is kept, so free "
+                "some space and run again",
+            ) from error
 
     def missing(self, items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Those of the given (item_id, prompt_sha256) that have no record, in order."""
@@ -183,13 +198,15 @@ def write_cell(
     return key
 
 
-def read_cell(path: str | Path) -> tuple[pa.Table, dict[str, Any]]:
-    """A cell's table and metadata (`cell_key`, `recipe_key`, `recipe` as a dict, `sample_sha256`, `records_sha256`).
+def read_cell(
+    path: str | Path, columns: Sequence[str] | None = None
+) -> tuple[pa.Table, dict[str, Any]]:
+    """A cell's table (of the columns named, else all) and metadata (`cell_key`, `recipe_key`, `recipe` as a dict, `sample_sha256`, `records_sha256`).
 
     Raises ValueError naming the file if it is no cell or its key does not follow from its parts.
     """
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, columns=columns)
         raw = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
         metadata = {**raw, "recipe": json.loads(raw["recipe"])}
         recipe = recipe_key(metadata["recipe"])

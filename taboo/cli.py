@@ -6,11 +6,17 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = {
-    "show": "taboo.commands.show",
+    "plan": "taboo.commands.plan",
+    "lock": "taboo.commands.lock",
     "status": "taboo.commands.status",
+    "show": "taboo.commands.show",
+    "claims": "taboo.commands.claims",
     "try": "taboo.commands.try_model",
     "score": "taboo.commands.score",
     "audit": "taboo.commands.audit",
+    "explain": "taboo.commands.explain",
+    "export": "taboo.commands.export_results",
+    "import": "taboo.commands.import_results",
 }
 """Each command's module; it has `add_parser(subparsers)` and `run(options)`."""
 

@@ -1,6 +1,8 @@
 """The configuration: read, merged, validated."""
 
+import itertools
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,15 +11,20 @@ import jsonschema
 import yaml
 
 from taboo.conditions import parse_condition
+from taboo.lock import apply_lock, read_lock
 
 MIRROR_VARIABLE = "TABOO_MIRROR"
+REPRO = "repro"
+"""The study that has no cells: it is named in `run` like the others and has a part of its own."""
 
 
 class ConfigError(ValueError):
     """The configuration is wrong; the message names the key and what is allowed."""
 
 
-def load_config(paths: Iterable[str | Path], schema: str | Path) -> dict[str, Any]:
+def load_config(
+    paths: Iterable[str | Path], schema: str | Path, lock: str | Path | None = None
+) -> dict[str, Any]:
     """Read `paths`, merge each over the ones before, validate and complete the result."""
     merged: dict[str, Any] = {}
     for path in paths:
@@ -26,7 +33,7 @@ def load_config(paths: Iterable[str | Path], schema: str | Path) -> dict[str, An
         except yaml.YAMLError as error:
             raise ConfigError(f"{path} is not valid YAML: {error}") from error
         merged = merge(merged, loaded or {})
-    return complete(merged, schema)
+    return complete(merged, schema, lock)
 
 
 def merge(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,10 +46,12 @@ def merge(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
-def complete(config: Mapping[str, Any], schema: str | Path) -> dict[str, Any]:
+def complete(
+    config: Mapping[str, Any], schema: str | Path, lock: str | Path | None = None
+) -> dict[str, Any]:
     """Validate `config` against the schema and its own cross-references, and fill in defaults.
 
-    Raises ConfigError naming the key, what is wrong with it and the allowed values. The environment variable TABOO_MIRROR, where set, replaces `mirror` unless the configuration pins its own.
+    With `lock`, the lock's file, the models and data sets of the hub get their commits and digests from it (see `taboo.lock`). Raises ConfigError naming the key, what is wrong with it and the allowed values. The environment variable TABOO_MIRROR, where set, replaces `mirror` unless the configuration pins its own.
     """
     rules = yaml.safe_load(Path(schema).read_text(encoding="utf-8"))
     errors = sorted(
@@ -55,8 +64,40 @@ def complete(config: Mapping[str, Any], schema: str | Path) -> dict[str, Any]:
     if os.environ.get(MIRROR_VARIABLE) and not result["mirror"]:
         result["mirror"] = os.environ[MIRROR_VARIABLE]
     result["tasks"] = {name: merge(_TASK_DEFAULTS, task) for name, task in config["tasks"].items()}
+    result["studies"] = {
+        name: {**study, **{key: _listed(study, name, key) for key in ("models", "conditions")}}
+        for name, study in config["studies"].items()
+    }
+    result["run"] = [name for name in config["run"] if name != REPRO]
+    if REPRO not in config["run"]:
+        result[REPRO] = None
+    elif result[REPRO] is None:
+        raise ConfigError("run: repro: there is no part `repro` that says what to run")
     _check_references(result)
-    return result
+    return result if lock is None else apply_lock(result, read_lock(lock))
+
+
+def expand(pattern: str) -> list[str]:
+    """The names that `pattern` stands for: braces hold alternatives, as in a shell.
+
+    `taboo_i{1,2}_t1_s{0,1}` is `taboo_i1_t1_s0`, `taboo_i1_t1_s1`, `taboo_i2_t1_s0`, `taboo_i2_t1_s1`. Raises ConfigError where braces do not match; they can't be nested.
+    """
+    parts = re.split(r"\{([^{}]*)\}", pattern)
+    if any(brace in part for part in parts[::2] for brace in "{}"):
+        raise ConfigError(f"{pattern!r}: braces must come in pairs, one inside another is not read")
+    choices = [part.split(",") if number % 2 else [part] for number, part in enumerate(parts)]
+    return ["".join(chosen) for chosen in itertools.product(*choices)]
+
+
+def _listed(study: Mapping[str, Any], name: str, key: str) -> list[str]:
+    where = f"studies.{name}.{key}"
+    try:
+        names = [one for pattern in study[key] for one in expand(pattern)]
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    if twice := sorted({one for one in names if names.count(one) > 1}):
+        raise ConfigError(f"{where}: {', '.join(twice)} is named more than once")
+    return names
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -65,14 +106,24 @@ _DEFAULTS: dict[str, Any] = {
     "notice": None,
     "engine": {"slots": None},
     "sandbox": "namespaces",
+    "allow_unlocked": False,
     "figures": {},
+    REPRO: None,
 }
-_TASK_DEFAULTS: dict[str, Any] = {"stop": [], "revision": None, "records": None, "sha256": None}
+_TASK_DEFAULTS: dict[str, Any] = {
+    "stop": [],
+    "revision": None,
+    "files": None,
+    "records": None,
+    "sha256": None,
+}
 
 
 def _check_references(config: Mapping[str, Any]) -> None:
     for name in config["run"]:
         _known(f"run: {name}", name, config["studies"])
+    if config[REPRO] is not None:
+        _check_repro(config)
     for name, study in config["studies"].items():
         where = f"studies.{name}"
         for model in study["models"]:
@@ -92,6 +143,19 @@ def _check_references(config: Mapping[str, Any]) -> None:
     for name, figure in config["figures"].items():
         for study in figure["studies"]:
             _known(f"figures.{name}.studies: {study}", study, config["studies"])
+
+
+def _check_repro(config: Mapping[str, Any]) -> None:
+    for model in config[REPRO]["models"]:
+        _known(f"repro.models: {model}", model, config["models"])
+    _known(f"repro.task: {config[REPRO]['task']}", config[REPRO]["task"], config["tasks"])
+    for text in config[REPRO]["conditions"]:
+        try:
+            condition = parse_condition(text)
+        except ValueError as error:
+            raise ConfigError(f"repro.conditions: {error}") from error
+        if condition.temperature:
+            raise ConfigError(f"repro.conditions: {text} is sampled, but these must be greedy")
 
 
 def _known(where: str, name: str, allowed: Iterable[str]) -> None:

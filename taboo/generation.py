@@ -11,13 +11,14 @@ from typing import Any
 from taboo.cells import Journal, recipe_key, write_cell
 from taboo.conditions import Condition
 from taboo.engine.base import Engine, Request
-from taboo.files import sha256_json, sha256_text
+from taboo.files import sha256_json, sha256_text, write_json
 
 OpenEngine = Callable[[], Engine]
 
 
 def recipe(
     condition: Condition,
+    task: Mapping[str, str],
     snapshot_sha256: str,
     word_starts_sha256: str,
     engine: Mapping[str, Any],
@@ -25,11 +26,12 @@ def recipe(
 ) -> dict[str, Any]:
     """Everything that decides how one item is generated, as the parts of a recipe key.
 
-    `engine` is the engine's own description (name, precision, EOS, versions, machine kind), `code` the source digest of the generating code.
+    `task` is the name and version of the task, so that each has a journal of its own, `engine` the engine's own description (name, precision, EOS, versions, machine kind), `code` the source digest of the generating code.
     """
     parts = asdict(condition)
     del parts["named_budget"]
     return {
+        "task": dict(task),
         "snapshot": snapshot_sha256,
         "word_starts": word_starts_sha256,
         "condition": {**parts, "stop": list(condition.stop)},
@@ -49,7 +51,7 @@ def generate_cells(
 ) -> dict[str, Any]:
     """Write one cell file per condition, generating only what the journals lack.
 
-    `sample` are the lines of a sample file, prompts as the model is to see them. `recipes` and `outputs` belong to `conditions`, one each. The engine is opened only if something is missing. Returns what was done: `reused` and `generated` cells, `items`, `tokens`, `seconds`, `keys`.
+    `sample` are the lines of a sample file, prompts as the model is to see them. `recipes` and `outputs` belong to `conditions`, one each; what a recipe key stands for is written next to its journal. The engine is opened only if something is missing. Returns what was done: `reused` and `generated` cells, `items`, `tokens` and the `budget` that they had, `seconds`, `keys`.
     """
     sample_sha256 = sha256_json([[line["item_id"], sha256_text(line["prompt"])] for line in sample])
     wanted = [(line["item_id"], sha256_text(line["prompt"])) for line in sample]
@@ -58,6 +60,8 @@ def generate_cells(
             stack.enter_context(Journal(journal_folder, recipe_key(parts), log))
             for parts in recipes
         ]
+        for journal, parts in zip(journals, recipes, strict=True):
+            write_json(journal.path.with_suffix(".json"), parts)
         missing = [set(journal.missing(wanted)) for journal in journals]
         requests = [
             Request(line["item_id"], line["prompt"], condition, line["prefix"])
@@ -89,6 +93,7 @@ def generate_cells(
         "generated": generated,
         "items": len(requests),
         "tokens": tokens,
+        "budget": sum(request.condition.max_new_tokens for request in requests),
         "seconds": seconds,
         "keys": keys,
     }

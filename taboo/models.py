@@ -11,18 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from taboo import hub
 from taboo.files import read_json, sha256_file, sha256_json, write_json
-
-HUB_FILES = ["*.json", "*.safetensors", "*.jinja", "*.model", "*.txt", "LICENSE*", "NOTICE*"]
-"""What is taken from a hub repository; weights in other formats are left out."""
 
 
 def fetch_model(source: Mapping[str, Any], folder: str | Path) -> dict[str, Any]:
     """Make a snapshot in `folder` and return its description (the content of `snapshot.json`).
 
-    `source` has one of three forms: `{hub, revision}` (a repository id and a commit of the hub), `{package_files, sha256}` (a GGUF file inside installed packages, whole or in parts, converted once to bf16 safetensors) or `{path}` (a local folder, linked, not copied), the last optionally with the `sha256` of the snapshot.
+    `source` has one of three forms: `{hub, revision, files}` (a repository of the hub, a commit, and the sha256 and size of each file, as `taboo.lock` has them; or `{hub, unlocked: true}` for what the hub has now, with or without `revision`), `{package_files, sha256}` (a GGUF file inside installed packages, whole or in parts, converted once to bf16 safetensors) or `{path}` (a local folder, linked, not copied), the last optionally with the `sha256` of the snapshot.
 
-    Raises FileNotFoundError for files that are not there and ValueError for a digest that does not match; both say what was expected. Nothing is left half done: `files/` appears in one step.
+    Raises FileNotFoundError for files that are not there, ValueError for a digest that does not match and for a hub model that is not locked, and HubError for what the hub does not give; all say what was expected. Nothing is left half done: `files/` appears in one step. What was downloaded before an error is kept in `download.<commit>/` and used by the next attempt.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -32,13 +30,13 @@ def fetch_model(source: Mapping[str, Any], folder: str | Path) -> dict[str, Any]
         if "package_files" in source:
             _from_package(source["package_files"], source["sha256"], Path(temporary), building)
         elif "hub" in source:
-            _from_hub(source["hub"], source["revision"], building)
+            source = _from_hub(source, folder, building)
         else:
             local = Path(source["path"]).resolve()
             if not (local / "config.json").is_file():
                 raise FileNotFoundError(f"{local} is not a model folder: it has no config.json")
             building.symlink_to(local, target_is_directory=True)
-        files = _digests(building)
+        files = source["files"] if "hub" in source else _digests(building)
         if not any(name.endswith(".safetensors") for name in files):
             raise FileNotFoundError(f"{dict(source)} has no .safetensors weights")
         digest = sha256_json(files)
@@ -52,7 +50,7 @@ def fetch_model(source: Mapping[str, Any], folder: str | Path) -> dict[str, Any]
         elif target.exists():
             shutil.rmtree(target)
         os.rename(building, target)
-    recorded = {key: value for key, value in source.items() if key != "path"}
+    recorded = {key: value for key, value in source.items() if key not in ("path", "files")}
     snapshot = {"source": recorded, "files": files, "sha256": digest}
     write_json(folder / "snapshot.json", snapshot)
     return snapshot
@@ -116,11 +114,22 @@ def _from_package(names: list[str], sha256: str, temporary: Path, building: Path
     tokenizer.save_pretrained(building)
 
 
-def _from_hub(repository: str, revision: str, building: Path) -> None:
-    from huggingface_hub import snapshot_download
-
-    snapshot_download(repository, revision=revision, local_dir=building, allow_patterns=HUB_FILES)
-    shutil.rmtree(building / ".cache", ignore_errors=True)
+def _from_hub(source: Mapping[str, Any], folder: Path, building: Path) -> dict[str, Any]:
+    """Returns the source with the commit and the verified files that were taken."""
+    if "files" in source:
+        found = {key: source[key] for key in ("revision", "files")}
+    elif source.get("unlocked"):
+        found = hub.look_up(source["hub"], source.get("revision"))
+    else:
+        raise ValueError(
+            f"{source['hub']} is not in models.lock.yaml, so nobody could tell whether it is still "
+            "the same model. `taboo lock` writes its commit and digests there; `allow_unlocked: "
+            "true` in the configuration takes what the hub has now"
+        )
+    download = folder / f"download.{found['revision']}"
+    hub.download(source["hub"], found["revision"], found["files"], download)
+    os.rename(download, building)
+    return {**source, **found}
 
 
 def _digests(folder: Path) -> dict[str, dict[str, Any]]:

@@ -43,22 +43,28 @@ def study_cells(study: Mapping[str, Any]) -> Iterator[Cell]:
 
 
 def groups(config: Mapping[str, Any]) -> list[Group]:
-    """All cells of the studies to run, each once, grouped by (model, precision, task).
+    """All cells of the studies to run, each once, grouped by (model, precision, task, n).
 
-    A cell that several studies share is generated for the largest of their samples; samples are nested, so each study reads its own first n items.
+    A cell that several studies share is generated for the largest of their samples; samples are nested, so each study reads its own first n items. Cells with samples of different sizes are different jobs.
     """
-    sizes: dict[tuple[str, str, str], int] = {}
-    conditions: dict[tuple[str, str, str], dict[str, None]] = {}
+    sizes: dict[Cell, int] = {}
     for name in config["run"]:
         study = config["studies"][name]
         for cell in study_cells(study):
-            key = (cell.model, cell.precision, cell.task)
-            sizes[key] = max(sizes.get(key, 0), study["tasks"][cell.task])
-            conditions.setdefault(key, {})[cell.condition] = None
-    return sorted(Group(*key, sizes[key], tuple(conditions[key])) for key in sizes)
+            sizes[cell] = max(sizes.get(cell, 0), study["tasks"][cell.task])
+    members: dict[tuple[str, str, str, int], list[str]] = {}
+    for cell, n in sizes.items():
+        members.setdefault((cell.model, cell.precision, cell.task, n), []).append(cell.condition)
+    return sorted(Group(*key, tuple(conditions)) for key, conditions in members.items())
 
 
 def condition(config: Mapping[str, Any], task: str, name: str) -> Condition:
     """The condition `name` with the budget and the stop strings of `task`."""
     settings = config["tasks"][task]
     return parse_condition(name, settings["max_new_tokens"], tuple(settings["stop"]))
+
+
+def most_tokens(config: Mapping[str, Any], group: Group) -> int:
+    """The most new tokens that a group can take: every item to its budget."""
+    budgets = (condition(config, group.task, name).max_new_tokens for name in group.conditions)
+    return group.n * sum(budgets)

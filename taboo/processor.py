@@ -1,5 +1,6 @@
 """The mask of Decoding-Level Taboo (paper eq. 1 and 2)."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,12 +28,13 @@ def intervene(
 
     Raises ValueError for NaN or +inf logits, naming the rows.
     """
-    broken = torch.isnan(logits) | (logits == torch.inf)
+    largest = logits.amax(-1)  # NaN if the row has one
+    broken = torch.isnan(largest) | (largest == torch.inf)
     if broken.any():
-        rows = broken.any(-1).nonzero().flatten().tolist()
+        rows = broken.nonzero().flatten().tolist()
         raise ValueError(f"NaN or infinite logits in row(s) {rows}")
     present = logits.masked_fill(kinds == Kind.ABSENT, -torch.inf)
-    nominal = present.argmax(-1)
+    nominal = lowest_argmax(present)
     kind = kinds[nominal]
     wanted = torch.where(mid_word, kind == Kind.CONTINUATION, kind == Kind.WORD_START)
     intervened = wanted & (ranks > 0)
@@ -40,6 +42,20 @@ def intervene(
         return Intervention(present, nominal, intervened)
     top = top_mask(present, torch.where(intervened, ranks, 0))
     return Intervention(present.masked_fill(top, -torch.inf), nominal, intervened)
+
+
+def lowest_argmax(logits: torch.Tensor) -> torch.Tensor:
+    """The id [B] of the largest logit of each row of [B, V], ties going to the lowest id.
+
+    Many times faster on CPUs than `argmax`, which is not vectorised there and promises no order.
+    """
+    rows, width = logits.shape
+    parts = logits.view(rows, math.gcd(width, 64), -1)
+    largest = parts.amax(-1)
+    first = (largest == largest.amax(-1, keepdim=True)).int().argmax(-1)
+    part = parts[torch.arange(rows, device=logits.device), first]
+    within = (part == part.amax(-1, keepdim=True)).int().argmax(-1)
+    return first * parts.shape[-1] + within
 
 
 def top_mask(logits: torch.Tensor, ranks: torch.Tensor) -> torch.Tensor:

@@ -6,8 +6,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from taboo.config import ConfigError, complete, load_config, merge
-from taboo.plan import Cell, condition, groups, study_cells
+from taboo.claims import load_claims
+from taboo.conditions import parse_condition
+from taboo.config import ConfigError, complete, expand, load_config, merge
+from taboo.figures import FIGURES
+from taboo.lock import write_lock
+from taboo.plan import condition, groups
+from taboo.stats import ANALYSES
+from taboo.tasks import TASKS, load_task
+from taboo.tasks.sampling import load_items
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
@@ -84,6 +91,13 @@ def test_small_configuration_is_completed():
         ("studies.one.conditions", ["taboo_i1"], r"studies\.one\.conditions: taboo_i1 is compared with baseline"),
         ("studies.one.precisions", ["fp8"], r"precisions\.0: 'fp8' is not allowed; allowed: bf16, fp32, nf4, int8"),
         ("figures", {"dose": {"studies": ["two"]}}, r"figures\.dose\.studies: two: .*known: one"),
+        ("figures", {"dosis": {"studies": ["one"]}}, r"figures: 'dosis' is not allowed; allowed: heatmap"),
+        ("figures", {"dose": {"studies": ["one"], "taks": []}}, r"figures\.dose: unknown key taks; allowed: .*tasks"),
+        ("studies.one.models", ["tiny{", "tiny"], r"studies\.one\.models: 'tiny\{': braces must come in pairs"),
+        ("studies.one.models", ["tiny{,{a,b}}"], r"studies\.one\.models: .*braces must come in pairs"),
+        ("studies.one.models", ["tiny", "{tiny,huge}"], r"studies\.one\.models: tiny is named more than once"),
+        ("studies.one.models", ["tiny{,-instruct}"], r"studies\.one\.models: tiny-instruct: .*known: tiny"),
+        ("allow_unlocked", "yes", r"allow_unlocked: 'yes' is not of type 'boolean'"),
         ("sandbox", "off", r"sandbox: 'off' is not allowed; allowed: namespaces, none"),
     ],
 )  # fmt: skip
@@ -123,20 +137,85 @@ def test_mirror_from_the_environment_unless_configured(monkeypatch):
     assert complete({**SMALL, "mirror": "here"}, SCHEMA)["mirror"] == "here"
 
 
-def test_shared_cells_are_planned_once_for_the_largest_sample():
-    config = copy.deepcopy(SMALL)
-    config["studies"]["two"] = {
-        "models": ["tiny"],
-        "precisions": ["bf16", "nf4"],
-        "tasks": {"gsm8k": 10},
-        "conditions": ["baseline", "taboo_i2"],
+def test_names_with_braces_are_written_out():
+    assert expand("taboo_i{1,2}_t1_s{0,1}") == [
+        "taboo_i1_t1_s0",
+        "taboo_i1_t1_s1",
+        "taboo_i2_t1_s0",
+        "taboo_i2_t1_s1",
+    ]
+    assert expand("llama-3.1-8b{,-instruct}") == ["llama-3.1-8b", "llama-3.1-8b-instruct"]
+    assert expand("baseline") == ["baseline"]
+    config = complete(changed("studies.one.conditions", ["baseline", "taboo_i{1,2}"]), SCHEMA)
+    assert config["studies"]["one"]["conditions"] == ["baseline", "taboo_i1", "taboo_i2"]
+    assert complete(config, SCHEMA) == config
+
+
+def test_schema_knows_the_figures_analyses_and_tasks_there_are():
+    rules = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))["properties"]
+    assert rules["figures"]["propertyNames"]["enum"] == list(FIGURES)
+    study = rules["studies"]["additionalProperties"]["properties"]
+    assert study["analyses"]["items"]["enum"] == list(ANALYSES)
+    assert list(rules["tasks"]["properties"]) == list(TASKS)
+
+
+def test_overlay_of_the_page_on_models_is_valid(tmp_path):
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    (tmp_path / "my.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
+    config = load_config([ROOT / "config.yaml", tmp_path / "my.yaml"], SCHEMA)
+    (group,) = groups(config)
+    assert (group.model, group.n, len(group.conditions)) == ("my-model", 100, 5)
+
+
+def test_lock_is_applied(tmp_path):
+    config = changed("models.tiny.source", {"hub": "org/tiny"})
+    entry = {"revision": "0" * 40, "files": {"config.json": {"sha256": "1" * 64, "size": 2}}}
+    lock = write_lock(tmp_path / "models.lock.yaml", {"org/tiny": entry})
+    assert complete(config, SCHEMA, lock)["models"]["tiny"]["source"] == {
+        "hub": "org/tiny",
+        **entry,
     }
-    config["run"] = ["one", "two"]
-    assert [(g.precision, g.n, g.conditions) for g in groups(complete(config, SCHEMA))] == [
-        ("bf16", 10, ("baseline", "taboo_i1", "taboo_i2")),
-        ("nf4", 10, ("baseline", "taboo_i2")),
-    ]
-    assert list(study_cells(SMALL["studies"]["one"])) == [
-        Cell("tiny", "bf16", "gsm8k", "baseline"),
-        Cell("tiny", "bf16", "gsm8k", "taboo_i1"),
-    ]
+    assert complete(config, SCHEMA)["models"]["tiny"]["source"] == {"hub": "org/tiny"}
+
+
+def test_data_of_the_tasks_are_those_published(benchmarks):
+    config = load_config([ROOT / "config.yaml"], SCHEMA)
+    for name, task in config["tasks"].items():
+        items = load_items(
+            load_task(name), benchmarks, records=task["records"], sha256=task["sha256"]
+        )
+        largest = max(s["tasks"].get(name, 0) for s in config["studies"].values())
+        assert 0 < largest <= len(items)
+
+
+def test_claims_are_about_cells_that_a_study_runs():
+    """A claim about another cell could never be checked."""
+    config = load_config([ROOT / "config.yaml"], SCHEMA)
+    for claim in load_claims(ROOT / "claims.yaml"):
+        for other in ({}, claim.minus or {}, claim.over or {}):
+            where = {**claim.where, **other}
+            if "study" not in where:
+                assert claim.table == "judge"
+                continue
+            study = config["studies"][where["study"]]
+            if claim.table not in ("cells", "timing"):
+                assert claim.table in study["analyses"], claim.id
+            for column, there in columns(config, study).items():
+                value = where.get(column, [])
+                wanted = set(value if isinstance(value, list) else [value])
+                assert wanted <= there, (claim.id, column)
+
+
+def columns(config: dict, study: dict) -> dict[str, set]:
+    """The values that the cells of a study have, by column."""
+    conditions = [parse_condition(name) for name in study["conditions"]]
+    return {
+        "model": set(study["models"]),
+        "task": set(study["tasks"]),
+        "precision": set(study["precisions"]),
+        "condition": set(study["conditions"]),
+        "family": {config["models"][name]["family"] for name in study["models"]},
+        "mode": {condition.mode for condition in conditions},
+        "rank": {condition.rank for condition in conditions},
+        "temperature": {condition.temperature for condition in conditions},
+    }

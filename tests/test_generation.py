@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from taboo.cells import read_cell
+from taboo.cells import read_cell, recipe_key
 from taboo.conditions import Condition
 from taboo.engine import describe, open_engine
-from taboo.files import sha256_file
+from taboo.files import read_json, sha256_file
 from taboo.generation import chat_sample, generate_cells, recipe
 
 LOG = logging.getLogger("taboo.test")
@@ -20,6 +20,7 @@ SAMPLE = [
     {"item_id": f"q{n}", "prefix": PREFIX, "prompt": f"{PREFIX}\n\nQuestion: What is {n} + 4?\nAnswer:", "chat": False, "item": {}}
     for n in range(6)
 ]  # fmt: skip
+TASK = {"name": "sums", "version": "1"}
 CONDITIONS = [Condition(0, max_new_tokens=12), Condition(2, max_new_tokens=12)]
 
 
@@ -27,7 +28,7 @@ def generate(model: Path, folder: Path, sample=SAMPLE, conditions=CONDITIONS, co
     """One generate job; its files lie in `folder`."""
     description = describe(model, "bf16")
     recipes = [
-        recipe(condition, "weights", "starts", description, code) for condition in conditions
+        recipe(condition, TASK, "weights", "starts", description, code) for condition in conditions
     ]
     return generate_cells(
         sample,
@@ -87,7 +88,7 @@ def read_recipe(folder, before, name):
     # The cell was just deleted, so its recipe comes from the engine again.
     condition = next(c for c in CONDITIONS if c.name == name)
     assert f"{name}.parquet" in before
-    return recipe(condition, "weights", "starts", describe(MODEL["path"], "bf16"), "code")
+    return recipe(condition, TASK, "weights", "starts", describe(MODEL["path"], "bf16"), "code")
 
 
 MODEL: dict[str, Path] = {}
@@ -149,7 +150,25 @@ def test_changed_prompt_or_code_is_generated_again(smollm2_path, tmp_path):
 
 def test_unnamed_and_named_budget_of_the_same_size_are_one_recipe():
     named = Condition(1, max_new_tokens=512, named_budget=True)
-    assert recipe(named, "w", "s", {}, "c") == recipe(Condition(1), "w", "s", {}, "c")
+    assert recipe(named, TASK, "w", "s", {}, "c") == recipe(Condition(1), TASK, "w", "s", {}, "c")
+
+
+def test_tasks_with_the_same_budget_have_journals_of_their_own():
+    """Jobs of two tasks run side by side, and a journal has one writer."""
+    recipes = [
+        recipe(Condition(1), {"name": name, "version": "1"}, "w", "s", {}, "c")
+        for name in ("gsm8k", "mmlu")
+    ]
+    assert recipe_key(recipes[0]) != recipe_key(recipes[1])
+
+
+def test_what_a_journal_is_of_is_written_next_to_it(whole):
+    folder, _ = whole
+    for condition in CONDITIONS:
+        _, metadata = read_cell(folder / f"{condition.name}.parquet")
+        journal = folder / "journal" / metadata["recipe_key"]
+        assert read_json(journal.with_suffix(".json")) == metadata["recipe"]
+        assert journal.with_suffix(".jsonl").is_file()
 
 
 def test_chat_lines_go_through_the_template(smollm2_path):

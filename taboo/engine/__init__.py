@@ -4,11 +4,21 @@ from pathlib import Path
 
 from taboo.conditions import Condition
 from taboo.engine.base import Engine, Generation, Request
+from taboo.engine.hf import HuggingFaceEngine
 from taboo.engine.loading import describe
 from taboo.engine.slots import SlotEngine
 from taboo.word_starts import WordStarts
 
-__all__ = ["Condition", "Engine", "Generation", "Request", "describe", "open_engine"]
+__all__ = [
+    "Condition",
+    "Engine",
+    "Generation",
+    "HuggingFaceEngine",
+    "Request",
+    "SlotEngine",
+    "describe",
+    "open_engine",
+]
 
 
 def open_engine(
@@ -31,6 +41,6 @@ def open_engine(
         word_starts: the model's word-start table; computed from the tokenizer if None.
         progress: show a bar on a terminal, else log a line every 30 seconds.
 
-    Raises ValueError for an unknown precision or an architecture the engine can't run, by name.
+    Where results depend on the batch plan (`taboo.engine.loading.batch_plan`), `slots` and `max_length` have fixed defaults and belong to the cell key. Raises ValueError for an unknown precision or an architecture the engine can't run, by name; `HuggingFaceEngine` runs those.
     """
     return SlotEngine(model_path, precision, slots, max_length, device, word_starts, progress)

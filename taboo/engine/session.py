@@ -166,7 +166,7 @@ class Session:
 
         def run_step(ids: torch.Tensor, at: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
             step = Decode(self.cache, at, sharers)
-            return self.engine.forward(ids, (at + offsets)[:, None], step)
+            return self.engine.forward(ids, (at + offsets)[:, None], step)[:, 0]
 
         if not self.engine.fixed:
             columns = torch.tensor([ids, at, offsets], device=device)

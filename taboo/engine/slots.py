@@ -130,29 +130,42 @@ class SlotEngine:
 
     @torch.inference_mode()
     def forward(
-        self, ids: torch.Tensor, positions: torch.Tensor, step: Prefill | Decode
+        self, ids: torch.Tensor, positions: torch.Tensor, step: Prefill | Decode, keep: int = 1
     ) -> torch.Tensor:
-        """Logits [rows, V] of the last token of each row; `ids` and `positions` are [rows, tokens]."""
+        """Logits [rows, keep, V] of the last tokens of each row; `ids` and `positions` are [rows, tokens]."""
         output = self.model(
             input_ids=ids,
             position_ids=positions,
             use_cache=False,
-            logits_to_keep=1,
+            logits_to_keep=keep,
             step=step,
         )
-        return output.logits[:, -1]
+        return output.logits
 
-    def prefill(self, ids: Sequence[int], prefix: Context | None) -> tuple[Context, torch.Tensor]:
-        """Keys and values of a prompt's own tokens, and the logits [1, V] after the last one."""
+    def prefill(
+        self, ids: Sequence[int], prefix: Context | None, keep: int = 1
+    ) -> tuple[Context, torch.Tensor]:
+        """Keys and values of a prompt's own tokens, and the logits [keep, V] after its last ones."""
         own = empty_context(self.shape, len(ids))
         offset = prefix.length if prefix is not None else 0
+        logits = []
         for start in range(0, len(ids), PREFILL_CHUNK):
-            chunk = ids[start : start + PREFILL_CHUNK]
-            positions = torch.arange(start, start + len(chunk), device=self.device) + offset
-            step = Prefill(own, start, len(chunk), prefix)
-            ids_ = torch.tensor([chunk], device=self.device)
-            logits = self.forward(ids_, positions[None], step)
-        return own, logits
+            chunk = torch.tensor([ids[start : start + PREFILL_CHUNK]], device=self.device)
+            count = chunk.shape[1]
+            positions = torch.arange(start, start + count, device=self.device) + offset
+            step = Prefill(own, start, count, prefix)
+            wanted = max(1, min(count, start + count - (len(ids) - keep)))
+            logits.append(self.forward(chunk, positions[None], step, wanted)[0])
+        return own, torch.cat(logits)[-keep:]
+
+    def step_logits(self, request: Request, token_ids: Sequence[int]) -> torch.Tensor:
+        """The unmasked logits [len(token_ids), V] from which each token of a generation was chosen.
+
+        Computed in one pass over the prompt and the tokens, so up to rounding those of the generation.
+        """
+        (prompt,) = self.tokens.prompts([request], self.max_length)
+        ids = [*prompt.prefix, *prompt.own, *token_ids[:-1]]
+        return self.prefill(ids, None, len(token_ids))[1]
 
     def slots_for(self, prompts: Sequence[Prompt], width: int) -> int:
         """How many slots to use: the number asked for, else what the work and the memory allow.

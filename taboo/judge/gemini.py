@@ -10,6 +10,8 @@ from taboo.judge.remote import (
     Ask,
     Failure,
     check_model,
+    client_failure,
+    credential,
     interrupted,
     malformed,
     status_failure,
@@ -25,12 +27,13 @@ class GeminiEndpoint:
 
     def __init__(self, settings: Settings, environment: Mapping[str, str]):
         self._settings = settings
-        self._key, self._address = environment.get(KEY), environment.get(ADDRESS)
+        self._key = credential(environment, KEY)
+        self._address = credential(environment, ADDRESS)
 
     @staticmethod
     def lacking(environment: Mapping[str, str]) -> str | None:
         """Why the endpoint can't be asked, None if it can."""
-        return None if environment.get(KEY) else f"{KEY} is not set"
+        return None if credential(environment, KEY) else f"{KEY} is not set"
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -93,7 +96,7 @@ class GeminiEndpoint:
             return interrupted(error)
         if isinstance(error, ValueError):
             return malformed("that can't be read")
-        return Failure(f"the client failed: {type(error).__name__}: {error}", again=False)
+        return client_failure(error)
 
     def _read(self, response: Any) -> Reply:
         usage, blocked = response.usage_metadata, response.prompt_feedback

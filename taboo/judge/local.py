@@ -40,6 +40,7 @@ class LocalJudge:
         self._name = Path(snapshot).name
         parts = recipe(
             self._condition,
+            {"name": "judge"},
             verify_snapshot(snapshot)["sha256"],
             sha256_file(word_starts),
             describe(self._model, PRECISION, slots=slots),

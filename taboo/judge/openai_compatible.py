@@ -11,6 +11,8 @@ from taboo.judge.remote import (
     Ask,
     Failure,
     check_model,
+    client_failure,
+    credential,
     interrupted,
     malformed,
     status_failure,
@@ -29,12 +31,13 @@ class OpenAIEndpoint:
 
     def __init__(self, settings: Settings, environment: Mapping[str, str]):
         self._settings = settings
-        self._key, self._address = environment.get(KEY), environment.get(ADDRESS)
+        self._key = credential(environment, KEY)
+        self._address = credential(environment, ADDRESS)
 
     @staticmethod
     def lacking(environment: Mapping[str, str]) -> str | None:
         """Why the endpoint can't be asked, None if it can."""
-        if environment.get(KEY) or environment.get(ADDRESS):
+        if credential(environment, KEY) or credential(environment, ADDRESS):
             return None
         return f"neither {KEY} nor {ADDRESS} is set"
 
@@ -96,7 +99,7 @@ class OpenAIEndpoint:
             return interrupted(error)
         if isinstance(error, openai.APIError | ValueError):
             return malformed("that is not valid JSON")
-        return Failure(f"the client failed: {type(error).__name__}: {error}", again=False)
+        return client_failure(error)
 
     def _read(self, response: Any) -> Reply:
         # The client does not check what it gets: it may be a text, or an object without parts.

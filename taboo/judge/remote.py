@@ -133,7 +133,7 @@ class Remote:
                 raise JudgeError(message)
             if attempt + 1 < self.patience.attempts:
                 await asyncio.sleep(self.patience.wait(attempt, asked_s))
-        raise JudgeError(f"{message} (after {self.patience.attempts} attempts)")
+        raise JudgeError(f"{message} (attempts: {self.patience.attempts})")
 
     async def _attempt(self, ask: Ask, prompt: str) -> Reply:
         try:
@@ -158,6 +158,22 @@ class Remote:
         for secret in self.endpoint.secrets:
             text = text.replace(secret, "[key]")
         return text
+
+
+def credential(environment: Mapping[str, str], name: str) -> str | None:
+    """A key or an address from the environment, None if it is not set or blank.
+
+    Raises JudgeError, without quoting it, if it can't be one.
+    """
+    value = environment.get(name, "").strip()
+    if not all("!" <= character <= "~" for character in value):
+        raise JudgeError(f"{name} holds spaces or other characters that don't belong there")
+    return value or None
+
+
+def client_failure(error: Exception) -> Failure:
+    """What is left: the client itself failed. Its message may quote the request, so it is left out."""
+    return Failure(f"the judge's client failed with {type(error).__name__}", again=False)
 
 
 def status_failure(status: int, message: str, headers: Mapping[str, str], model: str) -> Failure:

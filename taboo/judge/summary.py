@@ -19,10 +19,9 @@ ROW_COLUMNS = (
 
 
 def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the rows of a judging as a table; it has its columns even without rows."""
-    return pd.DataFrame(
-        [{name: row[name] for name in ROW_COLUMNS} for row in rows], columns=list(ROW_COLUMNS)
-    )
+    """Return the rows of a judging as a table; it has its columns even without rows, and what is None in a row stays None."""
+    records = [{name: row[name] for name in ROW_COLUMNS} for row in rows]
+    return pd.DataFrame(records, columns=list(ROW_COLUMNS), dtype=object)
 
 
 def disagreements(rows: pd.DataFrame) -> pd.DataFrame:
@@ -45,7 +44,7 @@ def describe(
     `facts` are those of the judging; `agreements` is the agreement of scorer and judge, `human` that with people (empty without labels), `against` the disagreements.
     """
     if facts["skipped"]:
-        return f"The LLM judge ({facts['judge']}) was not asked: {facts['skipped']}. Nothing stands in for it."
+        return f"The LLM judge, {facts['judge']}, was not asked: {facts['skipped']}. Nothing stands in for it."
     overall = agreements[agreements["group"] == "all"]
     unparsed = int(overall["n_unparsed"].sum())
     sentences = [

@@ -71,12 +71,14 @@ def report_damage(results: str | Path) -> list[Path]:
 def set_damaged_aside(results: str | Path) -> list[Path]:
     """Move every damaged output out of the way, so that it is made again; nothing is deleted.
 
-    A file that was only touched (other times, same bytes) gets its recorded time back, so that nothing is made again for it. Returns the new places, `<results>/damaged/<name>.<time>`, and logs each.
+    A file that was only touched (other times, same bytes) gets its recorded time back, so that nothing is made again for it. The record of a file that is gone goes too: the run makes the file again, or nobody wants it any more. Returns the new places, `<results>/damaged/<name>.<time>`, and logs each.
     """
     moved = [set_aside(results, output, reason) for output, reason in list(damage(results))]
-    for output in recorded_outputs(results):
+    for output in list(recorded_outputs(results)):
         if output.is_file():
             _restore_times(results, output)
+        else:
+            record_path(results, output).unlink()
     return moved
 
 

@@ -69,6 +69,33 @@ def recorded_outputs(results: str | Path) -> Iterator[Path]:
     return (Path(results) / name.with_suffix("") for name in names)
 
 
+def lineage(
+    results: str | Path, names: Iterable[str]
+) -> tuple[dict[str, dict[str, Any] | None], dict[str, str]]:
+    """The records of the outputs named and of all that they were made from, and a line on each damaged record.
+
+    None stands for a file without a record (or with a damaged one).
+    """
+    records: dict[str, dict[str, Any] | None] = {}
+    damaged: dict[str, str] = {}
+    waiting = list(names)[::-1]
+    while waiting:
+        name = waiting.pop()
+        if name in records:
+            continue
+        records[name] = None
+        if name.startswith(OUTSIDE):
+            continue
+        try:
+            record = read_record(results, Path(results) / name)
+        except DamagedRecord as error:
+            damaged[name] = str(error)
+            continue
+        records[name] = record
+        waiting += list(record["inputs"]) if record else []
+    return records, damaged
+
+
 def write_record(results: str | Path, record: Mapping[str, Any]) -> Path:
     """Write a record with its own digest."""
     content = {key: value for key, value in record.items() if key != "record_sha256"}

@@ -1,10 +1,12 @@
 """Make a program of a HumanEval prompt and what a model wrote after it."""
 
 import ast
+import builtins
 import re
+import symtable
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _GOES_ON = re.compile(r"(?:return|else|elif|except|finally)\b|[)\]}]")
@@ -96,61 +98,51 @@ def _is_body(text: str) -> bool:
 
 def _needed(program: str, lines: list[str]) -> str:
     """The definitions and imports among `lines` that the program uses, and those that they use."""
-    tree = ast.parse(program)
-    missing = _used(tree) - _bound(tree.body)
-    extras = [
-        (chunk, _bound(body), set().union(*map(_used, body))) for chunk, body in _chunks(lines)
-    ]
-    kept: set[int] = set()
+    extras = [(chunk, *_names(chunk)) for chunk in _definitions(lines)]
+    bound, used = _names(program)
+    missing = used - bound
+    kept: list[int] = []
     while True:
-        more = {i for i, (_, bound, _) in enumerate(extras) if i not in kept and bound & missing}
-        if not more:
+        useful = (i for i, (_, binds, _) in enumerate(extras) if i not in kept and binds & missing)
+        index = next(useful, None)
+        if index is None:
             return "".join(extras[index][0] for index in sorted(kept))
-        for index in sorted(more):
-            if extras[index][1] & missing:
-                kept.add(index)
-                missing = (missing | extras[index][2]) - extras[index][1]
+        kept.append(index)
+        bound |= extras[index][1]
+        missing = (missing | extras[index][2]) - bound
 
 
-def _chunks(lines: list[str]) -> Iterator[tuple[str, list[ast.stmt]]]:
-    """The statements at the margin that define or import something, with their text."""
+def _definitions(lines: list[str]) -> Iterator[str]:
+    """The statements at the margin that define or import something."""
     margins = [index for index, line in enumerate(lines) if line[:1].strip()]
     ends = [*margins[1:], len(lines)]
     done = 0
     for number, start in enumerate(margins):
-        if start < done:
-            continue
-        for end in ends[
-            number : number + 4
-        ]:  # decorators and closing brackets are at the margin too
+        # Decorators and closing brackets are at the margin too, so a statement may have several.
+        for end in ends[number : number + 4] if start >= done else ():
             chunk = "\n".join(lines[start:end]) + "\n"
             if _compiles(chunk):
-                body = ast.parse(chunk).body
-                if body and all(isinstance(statement, _DEFINING) for statement in body):
-                    yield chunk, body
                 done = end
+                if all(isinstance(statement, _DEFINING) for statement in ast.parse(chunk).body):
+                    yield chunk
                 break
 
 
 _DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
-def _bound(body: Iterable[ast.stmt]) -> set[str]:
-    """The names that these statements give to the module."""
-    names: set[str] = set()
-    for statement in body:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(statement.name)
-        elif isinstance(statement, ast.Import | ast.ImportFrom):
-            names |= {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
-        else:
-            stores = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-            names |= {node.id for node in stores if isinstance(node.ctx, ast.Store)}
-    return names
-
-
-def _used(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+def _names(source: str) -> tuple[set[str], set[str]]:
+    """The names that a module binds, and the global ones, but for Python's own, that it uses."""
+    top = symtable.symtable(source, "<candidate>", "exec")
+    symbols = top.get_symbols()
+    bound = {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
+    used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
+    inner = top.get_children()
+    while inner:
+        table = inner.pop()
+        inner += table.get_children()
+        used |= {s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced()}
+    return bound, used - set(dir(builtins))
 
 
 def _compiles(source: str) -> bool:

@@ -13,13 +13,17 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _LEAD = re.compile(
     r"\A\W*(?:(?:the|my)\s+)?(?:(?:final|correct)\s+)?answer\s*(?:is\b\s*:?|:)\s*", re.I
 )
-# Where an explanation starts: after a sentence, in brackets, after a spaced dash, after a comma with
-# a word that explains. A full stop after one or two letters (`U.S.`, `St.`, `J.`) ends no sentence,
-# and a comma alone may be part of a name (`Paris, Texas`).
+# Where an explanation may start: after a sentence, in brackets, after a spaced dash, after a comma
+# with a word that explains. A comma alone may be part of a name (`Paris, Texas`).
 _EXPLANATION = re.compile(
-    r"(?<=\w{3})[.!?;](?=\s)|(?<!\s)\s++(?:[(\[]|[–—-]++\s)|,\s+(?:who|whose|which|where|when|because|since|as"
-    r"|a|an|the|also)\b"
+    r"[.!?;](?=\s)|(?<!\s)\s++(?:[(\[]|[–—-]++\s)"
+    r"|,\s+(?:who|whose|which|where|when|because|since|as|a|an|the|also)\b"
 )
+# Not after these: initials at the start, dotted and other abbreviations (`J. K.`, `U.S.`, `St.`).
+_ABBREVIATED = re.compile(
+    r"(?:\A\W*[^\W\d]|\w\.\w|\b(?:st|mr|mrs|ms|dr|mt|ft|no|vs|sgt|lt|col|gen))\Z", re.I
+)
+_MOST_EXPLANATIONS = 5
 
 
 def check_item(item: Mapping[str, Any]) -> None:
@@ -45,13 +49,23 @@ def score_text(item: Mapping[str, Any], text: str) -> Verdict:
     lines = answer_part(text).split("\n")
     line = next((line.strip() for line in lines if line.strip()), "")
     line = _LEAD.sub("", line).strip() or line
-    short = _EXPLANATION.split(line, maxsplit=1)[0].strip()
-    for candidate, rule in ((line, "line"), (short, "before_explanation")):
-        if candidate and _forms(candidate) & golds:
+    for candidate in (line, *_before_explanations(line)):
+        if _forms(candidate) & golds:
+            rule = "line" if candidate == line else "before_explanation"
             return Verdict(True, "correct", candidate, rule)
     if not line:
         return Verdict(False, "unparsed", None, "none")
     return Verdict(False, "wrong", line, "line")
+
+
+def _before_explanations(line: str) -> list[str]:
+    ends = [match.start() for match in _EXPLANATION.finditer(line)][:_MOST_EXPLANATIONS]
+    starts = [line[:end] for end in ends if line[end] != "." or not _is_abbreviated(line, end)]
+    return [start for text in starts if (start := text.strip())]
+
+
+def _is_abbreviated(line: str, end: int) -> bool:
+    return _ABBREVIATED.search(line, 0, end) is not None
 
 
 def missing_golds(items: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from taboo import hub
 from taboo.files import canonical_json, parse_jsonl, read_jsonl, write_jsonl
 from taboo.tasks.base import Item, Task, TaskError
 
@@ -20,15 +21,16 @@ def load_items(
     task: Task,
     mirror: str | Path | None = None,
     revision: str | None = None,
+    files: Mapping[str, Mapping[str, Any]] | None = None,
     records: int | None = None,
     sha256: str | None = None,
 ) -> list[Item]:
     """All items of a task in published order, from a local mirror or, without one, from the hub.
 
-    Both routes are brought to the mirror's schema, so `records` (their number) and `sha256` (see `digest`) are the same for both; where given, they are checked. `revision` replaces the task's own pin of the hub data set. Items that the task refuses are left out, with a warning that says why. Raises TaskError saying what was expected.
+    Both routes are brought to the mirror's schema, so `records` (their number) and `sha256` (see `digest`) are the same for both; where given, they are checked. `revision` replaces the task's own pin of the hub data set, and `files` are those to take of it, with their sha256 and size; without them, what the hub has at that commit. Items that the task refuses are left out, with a warning that says why. Raises TaskError saying what was expected, and OSError where the disk has too little room for a download.
     """
     if mirror is None:
-        raw, source = _hub_records(task, revision or task.hub.revision)
+        raw, source = _hub_records(task, revision or task.hub.revision, files)
     else:
         raw, source = _mirror_records(task, Path(mirror))
     if not raw:
@@ -144,27 +146,21 @@ def _mirror_records(task: Task, mirror: Path) -> tuple[list[Any], str]:
     )
 
 
-def _hub_records(task: Task, revision: str) -> tuple[list[Any], str]:
-    # Imported here: a run on a mirror needs neither.
-    from huggingface_hub import HfApi, hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    hub = task.hub
-    source = f"hub data set {hub.dataset} at {revision}"
+def _hub_records(
+    task: Task, revision: str, files: Mapping[str, Mapping[str, Any]] | None
+) -> tuple[list[Any], str]:
+    repository = f"{hub.DATASETS}{task.hub.dataset}"
     try:
-        names = HfApi().list_repo_files(hub.dataset, repo_type="dataset", revision=revision)
-        wanted = sorted(name for name in names if fnmatch(name, hub.files))
-        if not wanted:
-            raise TaskError(f"{source} has no file {hub.files}")
-        paths = [
-            Path(hf_hub_download(hub.dataset, name, repo_type="dataset", revision=revision))
-            for name in wanted
-        ]
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        if files is None:
+            found = hub.look_up(repository, revision, lambda name: fnmatch(name, task.hub.files))
+            revision, files = found["revision"], found["files"]
+        paths = hub.cached(repository, revision, files)
+    except hub.HubError as error:
         raise TaskError(
-            f"{source} can't be fetched: {error}. Without a network, set `mirror` to a folder with {task.mirror_file}"
+            f"{error}. Without a network, set `mirror` to a folder with {task.mirror_file}"
         ) from error
-    return [record for path in paths for record in _file_records(path)], source
+    source = f"{repository} at {revision}"
+    return [record for name in sorted(paths) for record in _file_records(paths[name])], source
 
 
 def _file_records(path: Path) -> list[Any]:

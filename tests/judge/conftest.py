@@ -1,4 +1,4 @@
-"""Endpoints on loopback."""
+"""Endpoints on loopback, and property tests independent of the machine's speed."""
 
 import os
 import socket
@@ -11,8 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.judge.fault_server import FaultServer
+
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture

@@ -32,19 +32,19 @@ def settings(provider: str, **changes: Any) -> Settings:
     return Settings(**{**values, **changes})
 
 
-def environment(provider: str, address: str) -> dict[str, str]:
+def environment(provider: str, address: str, key: str = KEY) -> dict[str, str]:
     """The environment in which a provider finds an address and a key."""
     if provider == "gemini":
-        return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": address}
-    return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{address}/v1"}
+        return {"GEMINI_API_KEY": key, "GOOGLE_GEMINI_BASE_URL": address}
+    return {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{address}/v1"}
 
 
 def judge_at(
-    provider: str, address: str, patience: Patience | None = None, **changes: Any
+    provider: str, address: str, patience: Patience | None = None, key: str = KEY, **changes: Any
 ) -> Remote:
     """A remote judge at an address, quick to try again."""
     chosen = settings(provider, **changes)
-    judge = remote_judge(chosen, environment(provider, address))
+    judge = remote_judge(chosen, environment(provider, address, key))
     judge.patience = patience or Patience(
         chosen.concurrency, chosen.timeout_s, attempts=3, first_wait_s=0.01, longest_wait_s=0.5
     )

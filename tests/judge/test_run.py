@@ -1,16 +1,19 @@
 """One judging, end to end, against an endpoint on loopback."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from taboo.judge.access import lacking
+from taboo.judge.agreement import agreement
 from taboo.judge.provider import JudgeError
 from taboo.judge.replies import Replies
 from taboo.judge.run import Candidate, candidates, draw, judge
 from taboo.judge.summary import describe, disagreements, frame
+from taboo.stats.csvfile import csv_text
 from tests.judge.endpoints import environment, judge_at, settings
 from tests.judge.fault_server import FaultServer
 
@@ -116,6 +119,21 @@ def test_disagreements_come_with_both_texts(
     for row in against.to_dict("records"):
         assert row["text"].startswith("Answer: ")
         assert row["reply"].endswith(" RIGHT")
+
+
+@pytest.mark.parametrize("extracted", [None, "", "1"])
+def test_a_scorer_that_read_nothing_can_disagree(
+    extracted: str | None, drawn: list[Candidate], fault_server: FaultServer, tmp_path: Path
+) -> None:
+    unread = [replace(row, scorer="wrong", extracted=extracted, rule="none") for row in drawn]
+    unread[0] = replace(unread[0], extracted="7")
+    remote = judge_at("openai", fault_server.address)
+    rows = frame(judge(unread, remote, Replies(tmp_path), None).rows)
+    against = disagreements(rows)
+    assert list(against["extracted"]) == ["7", *[extracted] * 7]
+    assert csv_text(against).count("\n") > 8
+    table = agreement(rows, "scorer", "judge")
+    assert list(table["n"]) == [8, 4, 4, 4]
 
 
 @pytest.mark.parametrize("said", ["RIGHT", "4f9a1c RIGHT", "I cannot judge this."])

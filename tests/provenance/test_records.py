@@ -65,6 +65,8 @@ def test_intact_touched_and_missing_files_are_not_damaged(results):
     assert os.stat(OUT).st_mtime_ns == before
     os.remove(OUT)
     assert list(damaged_outputs(results)) == []
+    assert set_damaged_aside(results) == []
+    assert not record_path(results, OUT).exists()
 
 
 @pytest.mark.parametrize("content", [b"a,b\n1,3\n", b"", b"a,b\n1,2\n\n"])

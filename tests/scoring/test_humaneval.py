@@ -73,6 +73,8 @@ PASSING = {
     "helper below": HELPER_BODY,
     "helper below, used by the next": HELPER_BODY + "\n\nx = total([1]) + unknown\n",
     "import below": "    return reduce(lambda a, b: a + b, values, 0)\n\nfrom functools import reduce\n",
+    "run-on named as a local": "    f = sum(values)\n    return f\n\n\ndef f(x: Y):\n    pass\n",
+    "run-on named as a builtin": "    return sum(values)\n\n\ndef sum(x: Y):\n    pass\n",
     "decorated helper below": (
         "    return helper(tuple(values))\n\nfrom functools import lru_cache\n\n"
         "@lru_cache(\n    maxsize=None,\n)\ndef helper(values):\n    return sum(values)\n"

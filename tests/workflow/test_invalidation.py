@@ -1,7 +1,9 @@
 """What a change makes Snakemake do again, on a real model: that and nothing else."""
 
 import copy
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import pytest
 import yaml
 
 from taboo.files import sha256_file
+from taboo.provenance.records import read_record, recorded_outputs
 from tests.workflow.workspace import Workspace
 
 GENERATED = "results/small/cells/one/bf16/{task}/{condition}.parquet"
@@ -43,6 +46,34 @@ def generate_log(workspace: Workspace, task: str) -> str:
 def test_nothing_to_do_after_a_finished_run(finished):
     assert finished.planned() == {}
     assert "Nothing to be done" in finished.run()
+
+
+def test_finished_run_is_intact_back_to_the_weights(finished):
+    workspace = finished.path("provenance/workflow")
+    assert (workspace / "workflow/Snakefile").is_file()
+    for arguments in ([], ["accuracy"], ["--json", "length"]):
+        done = finished.taboo("audit", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+    check = ["sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS"]
+    subprocess.run(check, cwd=finished.path(""), check=True)
+
+
+def test_parameters_hold_no_place_on_this_machine(finished):
+    for output in recorded_outputs(finished.path("")):
+        record = read_record(finished.path(""), output)
+        if record["rule"] != "fetch_model":  # the model of this study is named by its place
+            assert str(finished.folder) not in json.dumps(record["params"])
+
+
+def test_mirror_in_another_place_samples_nothing_and_other_items_do(finished, tmp_path):
+    mirror = finished.folder / "config" / "demo_items"
+    finished.config["mirror"] = str(shutil.copytree(mirror, tmp_path / "mirror"))
+    assert finished.planned() == {}
+    items = tmp_path / "mirror" / "gsm8k" / "test.jsonl"
+    items.write_text(items.read_text().replace("2 + 3", "3 + 2"))
+    jobs = finished.planned()
+    assert [len(jobs[rule]) for rule in ("sample", "generate")] == [1, 1]
+    assert "samples/gsm8k" in jobs["sample"][0]
 
 
 @pytest.mark.parametrize(
@@ -106,15 +137,11 @@ def test_changed_pin_of_a_generating_package_generates_again(finished):
     assert finished.planned() == {}
 
 
-def test_added_condition_generates_one_cell_per_group(finished):
-    before = cells(finished)
-    finished.study["conditions"].append("taboo_i2")
-    finished.run()
-    for task in ("gsm8k", "triviaqa"):
-        assert "cells: 2 reused, 1 generated" in generate_log(finished, task)
-    after = cells(finished)
-    assert {name: after[name] for name in before} == before
-    assert len(after) == len(before) + 2
+def test_removed_condition_generates_nothing_and_keeps_its_cells(finished):
+    finished.study["conditions"].remove("taboo_i1")
+    jobs = finished.planned()
+    assert not set(jobs) & {"fetch_model", "word_starts", "sample"}
+    assert finished.path("cells/one/bf16/gsm8k/taboo_i1.parquet").is_file()
 
 
 def test_added_model_generates_its_cells_alone(finished):
@@ -127,9 +154,22 @@ def test_added_model_generates_its_cells_alone(finished):
     assert all("/two/" in output for output in jobs["fetch_model"] + jobs["score"])
 
 
+def test_added_condition_generates_one_cell_per_group(finished):
+    before = cells(finished)
+    finished.study["conditions"].append("taboo_i2")
+    finished.run(
+        *(GENERATED.format(task=task, condition="taboo_i2") for task in ("gsm8k", "triviaqa"))
+    )
+    for task in ("gsm8k", "triviaqa"):
+        assert "cells: 2 reused, 1 generated" in generate_log(finished, task)
+    after = cells(finished)
+    assert {name: after[name] for name in before} == before
+    assert len(after) == len(before) + 2
+
+
 def test_larger_sample_generates_the_new_items_alone(finished):
     finished.study["tasks"]["triviaqa"] = 5
-    finished.run()
+    finished.run(GENERATED.format(task="triviaqa", condition="baseline"))
     assert "items: 4 to generate" in generate_log(finished, "triviaqa")
 
 
@@ -217,6 +257,26 @@ def test_workflow_killed_in_a_cell_goes_on_to_the_same_bytes(smollm2_path, tmp_p
     workspace.run("--rerun-incomplete")
     whole = {name: digest for name, digest in cells(finished).items() if "i2" not in name}
     assert cells(workspace) == whole
+
+
+def test_exported_results_come_back_and_only_an_edited_figure_is_drawn(
+    smollm2_path, tmp_path, finished
+):
+    finished.run()  # whatever the tests before this one left
+    archive = str(tmp_path / "results.tar")
+    assert finished.taboo("export", archive).returncode == 0
+    (tmp_path / "other").mkdir()
+    other = Workspace(tmp_path / "other", smollm2_path)
+    other.write_config()
+    done = other.taboo("import", archive)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert other.planned() == {}
+    with other.edited("taboo/figures/accuracy.py", lambda text: text + "\nEXTRA = 1\n"):
+        jobs = other.planned()
+        assert {rule: len(outputs) for rule, outputs in jobs.items()} == {"figure": 1}
+        other.run()
+    for name in ("figures/accuracy.pdf", "figures/accuracy.csv"):
+        assert sha256_file(other.path(name)) == sha256_file(finished.path(name))
 
 
 def test_config_errors_stop_before_anything_runs(finished):

@@ -43,7 +43,11 @@ class Workspace:
             "run": ["small"],
             "engine": {"slots": 4},
             "models": {"one": {**MODEL, "source": {"path": str(model)}}},
-            "tasks": {name: {"max_new_tokens": 6} for name in ("gsm8k", "triviaqa")},
+            # The paper's data sets are pinned; the demo's items are others.
+            "tasks": {
+                name: {"max_new_tokens": 6, "revision": None, "records": None, "sha256": None}
+                for name in ("gsm8k", "triviaqa")
+            },
             "studies": {
                 "small": {
                     "models": ["one"],
@@ -66,8 +70,20 @@ class Workspace:
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Call Snakemake; the caller looks at its status."""
-        (self.folder / "small.yaml").write_text(yaml.safe_dump(self.config), encoding="utf-8")
+        self.write_config()
         command = [sys.executable, "-m", "snakemake", *arguments, "--configfile", "small.yaml"]
+        return self._call(command)
+
+    def taboo(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Call a command of the library; the caller looks at its status."""
+        command = [sys.executable, "-m", "taboo.cli", *arguments, "--config", "small.yaml"]
+        return self._call(command)
+
+    def write_config(self) -> None:
+        """Write the overlay."""
+        (self.folder / "small.yaml").write_text(yaml.safe_dump(self.config), encoding="utf-8")
+
+    def _call(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         environment = {
             k: v for k, v in os.environ.items() if k not in ("TABOO_MIRROR", "PYTHONPATH")
         }

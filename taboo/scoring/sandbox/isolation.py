@@ -38,8 +38,13 @@ def enter_namespaces() -> None:
         ("uid_map", f"{_NOBODY} {uid} 1"),
         ("gid_map", f"{_NOBODY} {gid} 1"),
     ):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+        try:
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+        except OSError as error:
+            # Since Linux 5.12 root can map itself only with the capability SETFCAP.
+            hint = "; root needs the capability SETFCAP" if uid == 0 else ""
+            raise OSError(error.errno, f"writing {name}: {error.strerror}{hint}") from error
 
 
 def enter_root() -> list[str]:
