@@ -14,6 +14,7 @@ from taboo.claims import evaluate, load_claims
 from taboo.claims_page import cell_paths, measured_value, paper_value
 from taboo.commands.configuration import add_config_option, configuration
 from taboo.stats.collect import read_tables
+from taboo.timing import timing
 
 CLAIMS = Path("claims.yaml")
 COLOURS = {"reproduced": "green", "differs": "red", "not run": "dim"}
@@ -34,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
     """Print paper, measured and verdict of each claim; exit status 1 if any differs."""
     config = configuration(options.config)
     results = Path(config["results"])
-    verdicts = evaluate(load_claims(CLAIMS), read_tables(tables(config)))
+    measured = {**read_tables(tables(config)), "timing": timing(config)}
+    verdicts = evaluate(load_claims(CLAIMS), measured)
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, 120)
