@@ -13,7 +13,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("export", help="pack the results into one archive")
     parser.add_argument("archive", metavar="FILE.tar")
     parser.add_argument(
-        "--journals", action="store_true", help="pack the journals too, to generate on from them"
+        "--journals",
+        action="store_true",
+        help="pack journals and a judge's replies too, to go on from",
     )
     add_config_option(parser)
     parser.set_defaults(run=run)

@@ -28,7 +28,7 @@ _NOTES = "snakemake"
 
 
 def export_results(results: str | Path, archive: str | Path, journals: bool = False) -> int:
-    """Pack all recorded outputs with their records, and the journals if asked for; no weights.
+    """Pack all recorded outputs with their records, and the journals and a judge's replies if asked for; no weights.
 
     Returns the number of outputs. Raises ValueError naming an output that is missing or not what was recorded, so that nothing damaged is passed on.
     """
@@ -51,8 +51,9 @@ def export_results(results: str | Path, archive: str | Path, journals: bool = Fa
         if (note := _note_path(output)).is_file():
             members[f"{_NOTES}/{name}"] = note
     if journals:
-        for path in (results / "journal").glob("*.json*"):
-            members[f"results/journal/{path.name}"] = path
+        for folder in ("journal", "replies"):
+            for path in (results / folder).glob("*.json*"):
+                members[f"results/{folder}/{path.name}"] = path
     write_atomic(archive, lambda file: _pack(file, members, str(results)))
     return len(outputs)
 

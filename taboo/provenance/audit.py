@@ -20,6 +20,7 @@ from taboo.provenance.records import (
     recorded_outputs,
     stat_of,
 )
+from taboo.provenance.replies import FOLDER, damaged_reply, reply_problems
 
 LARGE = 64 * 2**20
 """Files of at least so many bytes (weights) are read again only if their size, a time or their inode has changed since an audit read them, or if asked for."""
@@ -79,10 +80,11 @@ def audit(
     targets: Iterable[str] = (),
     pins: Mapping[str, str] | None = None,
     full: bool = False,
+    locks: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, Node]:
     """Check the targets (names of outputs, all if none is given) and all that they were made from.
 
-    `pins` are the versions that packages should have had. With `full`, weights are read again even if nothing about them has changed. Returns a node per file, targets first.
+    `pins` are the versions that packages should have had, `locks` those of images, by the digest of the lock that an image was built from. With `full`, weights are read again even if nothing about them has changed. Returns a node per file, targets first.
     """
     results = Path(results)
     everything = [name_of(results, output) for output in recorded_outputs(results)]
@@ -96,7 +98,9 @@ def audit(
             problems = (
                 [("changed", damaged[name])]
                 if name in damaged
-                else _problems(results, name, record, records, digests, pins or {}, hashes)
+                else _problems(
+                    results, name, record, records, digests, pins or {}, locks or {}, hashes
+                )
             )
             return Node(name, tuple(record["inputs"]) if record else (), tuple(problems))
 
@@ -119,6 +123,7 @@ def _problems(
     records: Mapping[str, Mapping[str, Any] | None],
     digests: Mapping[str, str | None],
     pins: Mapping[str, str],
+    locks: Mapping[str, Mapping[str, str]],
     hashes: Hashes,
 ) -> list[tuple[str, str]]:
     if digests[name] is None:
@@ -133,8 +138,12 @@ def _problems(
         now = digests[source] if known is None else known["sha256"]
         if now not in (None, digest):
             problems.append(("outdated", f"{name} was made from another version of {source}"))
-    for package, found in record["environment"]["packages"].items():
-        pin = pins.get(package)
+    environment = record["environment"]
+    lock = environment.get("lock")
+    if lock and lock not in locks:
+        problems.append(("unlocked", f"{name} was made in an image of a lock that is not in envs"))
+    for package, found in environment["packages"].items():
+        pin = locks.get(lock, pins).get(package)
         if found and pin and found.partition("+")[0] != pin:
             problems.append(("unlocked", f"{name} was made with {package} {found}, not {pin}"))
     stage = name.partition("/")[0]
@@ -142,6 +151,8 @@ def _problems(
         problems += _snapshot_problems(results / name, hashes)
     elif stage == "cells":
         problems += [("changed", line) for line in _cell_problems(results, name, record, digests)]
+    elif stage == "judge" and name.endswith("/judged.jsonl"):
+        problems += reply_problems(results, results / name)
     return problems
 
 
@@ -237,7 +248,7 @@ def _part(parts: Mapping[str, Any], name: str) -> Any:
 
 
 def _rest(results: Path, known: set[str]) -> dict[str, Node]:
-    """What no target leads to: files without a record, and journals (of larger samples, for example)."""
+    """What no target leads to: files without a record, journals (of larger samples, for example) and a judge's replies."""
     paths = unrecorded_outputs(results, {results / name for name in known})
     nodes = {
         name: Node(name, (), (("unrecorded", name),))
@@ -249,4 +260,9 @@ def _rest(results: Path, known: set[str]) -> dict[str, Node]:
         _, broken = read_journal(journal)
         name = name_of(results, journal)
         nodes[name] = Node(name, (), tuple(("changed", line) for line in broken))
+    for reply in sorted((results / FOLDER).glob("*.json")):
+        line = damaged_reply(reply)
+        nodes[name_of(results, reply)] = Node(
+            name_of(results, reply), (), (("changed", line),) if line else ()
+        )
     return nodes

@@ -11,6 +11,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from taboo.files import sha256_file
+
+IMAGE_LOCK = Path("/opt/taboo/lock.txt")
+"""Where the images of containers/ keep their lock."""
+
 
 def installed(packages: list[str]) -> dict[str, str | None]:
     """The installed version of each package, None where it is not installed."""
@@ -27,6 +32,14 @@ def container() -> str | None:
     """The image that this process runs in, by its file name; None outside of one."""
     image = os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER")
     return Path(image).name if image else None
+
+
+def image_lock() -> str | None:
+    """sha256 of the lock that this process's image was built from; None outside of one.
+
+    It names every package with its hashes, and the image's build and test hold what is installed against it.
+    """
+    return sha256_file(IMAGE_LOCK) if IMAGE_LOCK.is_file() else None
 
 
 class Usage:

@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 from taboo.cells import Journal, cell_key, recipe_key, write_cell
@@ -9,6 +10,8 @@ from taboo.conditions import Condition
 from taboo.engine.base import Generation
 from taboo.files import sha256_file, sha256_json, sha256_text, write_bytes, write_json, write_jsonl
 from taboo.generation import recipe
+from taboo.judge.provider import Reply
+from taboo.judge.replies import Replies, reply_key
 from taboo.provenance.records import input_digests, write_records
 from taboo.scoring.base import Verdict
 from taboo.scoring.table import write_scores
@@ -100,6 +103,7 @@ def make_results(results: Path, token: int = 5, machine: str = "cpu") -> Path:
         cell_keys=keys,
     )
     made(results, "score", ["samples/gsm8k/n3.jsonl", *cells], scores)
+    judged(results, cells + scores)
     write_bytes(results / "tables/small/cells.csv", b"a,b\n1,2\n")
     made(results, "summarise", [*cells, *scores], ["tables/small/cells.csv"])
     for ending in ("pdf", "csv", "txt"):
@@ -107,6 +111,17 @@ def make_results(results: Path, token: int = 5, machine: str = "cpu") -> Path:
     figure = [f"figures/dose.{ending}" for ending in ("pdf", "csv", "txt")]
     made(results, "figure", ["tables/small/cells.csv"], figure)
     return results
+
+
+def judged(results: Path, inputs: list[str]) -> None:
+    """A judge's reply and the verdict that was read from it."""
+    identity, prompt = {"model": "judge", "temperature": 0}, "Is 5 right?"
+    reply = Reply("VERDICT: right", "stop", "judge", 9, 3)
+    key = reply_key(identity, prompt)
+    Replies(results / "replies").put(key, identity, prompt, reply)
+    row = {"item_id": "q0", "key": key, "reply_sha256": sha256_json(asdict(reply))}
+    write_jsonl(results / "judge/small/judged.jsonl", [row])
+    made(results, "judge", inputs, ["judge/small/judged.jsonl"])
 
 
 def copy_of(results: Path, folder: Path) -> Path:

@@ -40,11 +40,13 @@ def test_same_results_give_the_same_archive_and_come_back_whole(results, tmp_pat
     assert digests(tmp_path / "again") == digests(results)
 
 
-def test_journals_come_along_if_asked_for(results, tmp_path):
+def test_journals_and_replies_come_along_if_asked_for(results, tmp_path):
     export_results(results, tmp_path / "one.tar", journals=True)
     import_results(tmp_path / "one.tar", tmp_path / "back")
-    names = sorted(path.name for path in results.glob("journal/*.json*"))
-    assert sorted(path.name for path in tmp_path.glob("back/journal/*")) == names
+    for folder in ("journal", "replies"):
+        names = sorted(path.name for path in results.glob(f"{folder}/*.json*"))
+        assert names
+        assert sorted(path.name for path in tmp_path.glob(f"back/{folder}/*")) == names
 
 
 def test_damaged_results_are_not_packed(results, tmp_path):

@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from taboo.commands import audit as command
-from taboo.files import read_json, write_bytes
+from taboo.files import read_json, sha256_json, write_bytes, write_json
 from taboo.provenance.audit import audit
-from taboo.provenance.records import recorded_outputs
+from taboo.provenance.records import read_record, recorded_outputs, write_record
 from tests.provenance.chain import copy_of, make_results
 
 PINS = {"numpy": "2.4.6", "torch": "2.13.0", "transformers": "5.0"}
@@ -59,6 +59,19 @@ def test_one_flipped_byte_anywhere_is_found_and_the_file_named(whole, tmp_path):
             flip(victim, where)
             lines = " ".join(line for _, line in problems(results))
             assert victim.name in lines, f"byte {where} of {victim}: {lines}"
+
+
+def test_replies_that_are_gone_or_another_are_named(results):
+    [reply] = (results / "replies").iterdir()
+    content = read_json(reply)
+    other = {name: value for name, value in content.items() if name != "sha256"}
+    other["reply"]["text"] = "VERDICT: wrong"
+    write_json(reply, {**other, "sha256": sha256_json(other)})
+    lines = [("changed", f"replies/{reply.name} is not the reply that was judged")]
+    assert problems(results, "judge/small/judged.jsonl") == lines
+    reply.unlink()
+    lines = [("missing", f"replies/{reply.name}")]
+    assert problems(results, "judge/small/judged.jsonl") == problems(results) == lines
 
 
 def test_swapped_cells_are_named_even_if_their_records_are_swapped_too(results):
@@ -154,6 +167,22 @@ def test_package_other_than_its_pin_is_named(results):
     assert nodes["samples/gsm8k/n3.jsonl"].problems == (
         ("unlocked", "samples/gsm8k/n3.jsonl was made with numpy 2.4.6, not 2.5.0"),
     )
+
+
+def test_what_an_image_made_is_held_against_the_lock_of_the_image(results):
+    """Not against the pins of a laptop; and an image of a lock that nobody knows is named."""
+    name = "samples/gsm8k/n3.jsonl"
+    record = read_record(results, results / name)
+    write_record(results, {**record, "environment": {**record["environment"], "lock": "1" * 64}})
+
+    def found(locks):
+        return audit(results, [name], {"numpy": "1.0"}, locks=locks)[name].problems
+
+    assert found({"1" * 64: {"numpy": "2.4.6"}}) == ()
+    assert found({"1" * 64: {"numpy": "2.5.0"}}) == (
+        ("unlocked", f"{name} was made with numpy 2.4.6, not 2.5.0"),
+    )
+    assert ("unlocked", f"{name} was made in an image of a lock that is not in envs") in found({})
 
 
 def test_every_output_is_visited(results):

@@ -82,7 +82,7 @@ def test_crate_describes_every_file_and_every_reference_resolves(results):
                 if isinstance(part, dict):
                     assert part["@id"] in entities or part["@id"] in known
     actions = [e for e in entities.values() if e["@type"] == "CreateAction"]
-    assert len(actions) == 8  # seven jobs and the run
+    assert len(actions) == 9  # eight jobs and the run
     made = {r["@id"] for a in actions if a["@id"] != "#run" for r in as_list(a["result"])}
     assert made == {e["@id"] for e in files} - {SNAKEFILE}
     assert entities["./"]["datePublished"] == "2027-01-15"
