@@ -1,5 +1,6 @@
 """Files that are either whole or absent: write to a temporary name, fsync, rename."""
 
+import errno
 import hashlib
 import json
 import os
@@ -12,9 +13,31 @@ from typing import IO, Any
 def write_atomic(path: str | Path, write: Callable[[IO[bytes]], object]) -> Path:
     """Call `write` with an open binary file, then move it to `path` in one step.
 
-    The temporary file lies in the same folder, so the rename stays within one file system. If `write` raises, `path` is left as it was and the temporary file is removed.
+    The temporary file lies in the same folder, so the rename stays within one file system. If `write` raises, `path` is left as it was and the temporary file is removed. Raises OSError naming `path` where the disk is full or read-only, or the folder can't be written to.
     """
     path = Path(path)
+    try:
+        return _write_atomic(path, write)
+    except OSError as error:
+        if error.errno not in _WAYS_OUT:
+            raise
+        way_out = _WAYS_OUT[error.errno]
+        raise OSError(
+            error.errno,
+            f"{path} can't be written ({error.strerror}); what was there is kept, so {way_out} and "
+            "run again",
+        ) from error
+
+
+_WAYS_OUT = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some of your quota",
+    errno.EROFS: "mount the disk for writing, or name another results folder,",
+    errno.EACCES: "give yourself the right to write there, or name another results folder,",
+}
+
+
+def _write_atomic(path: Path, write: Callable[[IO[bytes]], object]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(
         dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"

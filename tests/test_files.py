@@ -1,7 +1,9 @@
 """Files are whole or absent, and same values give same bytes."""
 
+import errno
 import json
 import os
+import subprocess
 import threading
 
 import pytest
@@ -45,6 +47,37 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         write_atomic(path, fail)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["x"]
+
+
+def test_a_full_disk_names_the_file_and_the_way_out(small_disk):
+    path = write_bytes(small_disk / "x", b"old")
+    with pytest.raises(OSError, match="free some space and run again") as error:
+        write_bytes(path, bytes(1 << 20))
+    assert str(path) in str(error.value)
+    assert error.value.errno == errno.ENOSPC
+    assert path.read_bytes() == b"old"
+    assert os.listdir(small_disk) == ["x"]
+
+
+def test_a_read_only_disk_names_the_file_and_the_way_out(small_disk):
+    path = write_bytes(small_disk / "x", b"old")
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    for target in (path, small_disk / "y", small_disk / "folder" / "z"):
+        with pytest.raises(OSError, match="name another results folder") as error:
+            write_bytes(target, b"new")
+        assert str(target) in str(error.value)
+    assert path.read_bytes() == b"old"
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 kB."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    yield tmp_path
+    subprocess.run(["umount", tmp_path], check=True)
 
 
 def test_readers_never_see_half_a_file(tmp_path):

@@ -86,7 +86,7 @@ class Tokens:
             raise ValueError(
                 f"item {request.item_id}: the tokens of its prefix are not the first tokens of its "
                 "prompt, so a token crosses the end of the prefix: let the prefix end where "
-                "a token does, for instance after a newline, not after a space"
+                "a token does, for instance before a line break or a space, not after it"
             )
         # Nothing of its own: there must be a token left whose logits give the first new one.
         return Prompt(prefix, ids[len(prefix) :]) if len(ids) > len(prefix) else Prompt((), ids)
