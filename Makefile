@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 DEMO := --configfile config/demo.yaml
 
-.PHONY: demo test lint check install install-dev lock clean
+.PHONY: demo test test-cluster lint check install install-dev lock clean
 
 demo: install
 	@$(SNAKEMAKE) $(DEMO) --quiet rules
@@ -23,6 +23,10 @@ test: install-dev
 
 check: install-dev
 	$(BIN)/pytest
+
+# On a real Slurm and in a real container. As root on Debian 12; elsewhere it says why it skips.
+test-cluster: install-dev
+	$(BIN)/pytest -m cluster -rs tests/cluster
 
 lint: install-dev
 	$(BIN)/ruff check .

@@ -22,7 +22,14 @@ rule fetch_model:
         "../scripts/fetch_model.py"
 
 
+# All that the network is needed for, and nothing else.
+rule fetch_all:
+    input:
+        FETCHED,
+
+
 localrules:
+    fetch_all,
     fetch_model,
     word_starts,
 

@@ -111,8 +111,30 @@ def refuse_what_fits_no_card():
         )
 
 
+def in_images():
+    methods = workflow.deployment_settings.deployment_method
+    return DeploymentMethod.APPTAINER in methods
+
+
+def refuse_without_images():
+    """Stop before the first job if a role's image was not built."""
+    roles = ["generate", "analyse"]
+    if JUDGE and JUDGE.provider != "local":
+        roles.append("judge")
+    if missing := [role for role in roles if not Path(CONTAINERS[role]).is_file()]:
+        commands = "\n".join(
+            f"  apptainer build --build-arg ROLE={role} containers/{role}.sif containers/taboo.def"
+            for role in missing
+        )
+        raise WorkflowError(
+            f"Jobs are to run in images that are not there; build them with\n{commands}"
+        )
+
+
 if workflow.is_main_process:
     refuse_what_fits_no_card()
+    if in_images() and really_runs():
+        refuse_without_images()
 
 
 def image_digest(role):
@@ -121,8 +143,7 @@ def image_digest(role):
     Taken once and kept beside the image, since every job on the cluster asks again.
     """
     image = Path(CONTAINERS[role])
-    methods = workflow.deployment_settings.deployment_method
-    if DeploymentMethod.APPTAINER not in methods or not image.is_file():
+    if not in_images() or not image.is_file():
         return None
     status, kept = image.stat(), image.with_suffix(".sha256")
     stamp = f"{status.st_size} {status.st_mtime_ns}"

@@ -21,7 +21,7 @@ rule sample:
         seed=CONFIG["seed"],
         mirror=lambda w: mirror_digest(w.task),
         data=lambda w: {
-            key: CONFIG["tasks"][w.task][key]
+            key: CONFIG["tasks"][w.task].get(key)
             for key in ("revision", "files", "records", "sha256")
         },
     script:

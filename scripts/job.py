@@ -17,7 +17,7 @@ if not sys.stderr.isatty():
     os.environ.setdefault("TQDM_DISABLE", "1")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
-from taboo.provenance.machine import Usage, container, installed
+from taboo.provenance.machine import Usage, container, image_lock, installed
 from taboo.provenance.records import input_digests, write_records
 
 PACKAGES = [
@@ -57,7 +57,7 @@ def job(snakemake: Any) -> Iterator[tuple[logging.Logger, dict[str, Any]]]:
         map(str, snakemake.output),
         params,
         facts,
-        {"packages": installed(PACKAGES), "container": container()},
+        {"packages": installed(PACKAGES), "container": container(), "lock": image_lock()},
         volatile,
     )
 

@@ -110,13 +110,7 @@ _DEFAULTS: dict[str, Any] = {
     "figures": {},
     REPRO: None,
 }
-_TASK_DEFAULTS: dict[str, Any] = {
-    "stop": [],
-    "revision": None,
-    "files": None,
-    "records": None,
-    "sha256": None,
-}
+_TASK_DEFAULTS: dict[str, Any] = {"stop": [], "revision": None, "records": None, "sha256": None}
 
 
 def _check_references(config: Mapping[str, Any]) -> None:

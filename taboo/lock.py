@@ -10,7 +10,6 @@ from typing import Any
 import yaml
 
 from taboo.files import write_text
-from taboo.hub import DATASETS
 from taboo.tasks import load_task
 
 LOCK = Path("models.lock.yaml")
@@ -75,6 +74,7 @@ def hub_models(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     names = {name for study in config["run"] for name in config["studies"][study]["models"]}
     if config.get("judge") and config["judge"].get("provider") == "local":
         names.add(config["judge"]["model"])
+    names.update(config["repro"]["models"] if config.get("repro") else [])
     chosen = (config["models"][name] for name in sorted(names))
     return {model["source"]["hub"]: model for model in chosen if "hub" in model["source"]}
 
@@ -92,7 +92,7 @@ def hub_datasets(config: Mapping[str, Any]) -> dict[str, DataSet]:
     found: dict[str, DataSet] = {}
     for name in sorted(names):
         hub = load_task(name).hub
-        repository, revision = f"{DATASETS}{hub.dataset}", _revision(config, name)
+        repository, revision = hub.repository, _revision(config, name)
         known = found.setdefault(repository, DataSet(revision, ()))
         if known.revision != revision:
             raise LockError(
@@ -130,7 +130,7 @@ def _revision(config: Mapping[str, Any], task: str) -> str:
 
 def _locked_task(config: Mapping[str, Any], name: str, lock: Lock) -> dict[str, Any]:
     task, hub = config["tasks"][name], load_task(name).hub
-    entry = lock.get(f"{DATASETS}{hub.dataset}")
+    entry = lock.get(hub.repository)
     if entry is None or config["mirror"]:
         return task
     wanted = _revision(config, name)

@@ -25,6 +25,8 @@ def fetch_model(source: Mapping[str, Any], folder: str | Path) -> dict[str, Any]
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / "files"
+    for left in folder.glob(".fetch.*"):  # of a fetch that was killed
+        shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch.") as temporary:
         building = Path(temporary) / "files"
         if "package_files" in source:

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-SNAKEMAKE_MB = 300
-"""Host memory of the two Snakemake processes around every cluster job (measured: 260 MB)."""
+SNAKEMAKE_MB = 450
+"""Host memory of the two Snakemake processes around every cluster job (measured: 190 MB each, 220 MB with 1,000 models)."""
 
 BYTES_PER_PARAMETER = {"fp32": 4.0, "bf16": 2.0, "int8": 1.0, "nf4": 0.5625}
 """Weights of linear layers; nf4 has a 4-byte scale per 64 weights."""

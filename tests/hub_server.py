@@ -90,6 +90,9 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             path = unquote(urlsplit(self.path).path)
             hub.requests.append(path)
+            token = self.headers.get("Authorization")
+            if token not in (None, f"Bearer {TOKEN}"):
+                return self._refuse(401, "", "Invalid credentials in Authorization header")
             if path.startswith("/api/"):
                 repository, _, revision = path.removeprefix("/api/").partition("/revision/")
                 return self._info(repository.removeprefix("models/"), revision)
@@ -156,10 +159,11 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                     return
                 self.wfile.write(body[len(body) // 2 :])
 
-        def _refuse(self, status: int, code: str) -> None:
+        def _refuse(self, status: int, code: str, message: str = "") -> None:
             self.send_response(status)
-            self.send_header("X-Error-Code", code)
-            self.send_header("X-Error-Message", code)
+            if code:
+                self.send_header("X-Error-Code", code)
+            self.send_header("X-Error-Message", message or code)
             self.send_header("Content-Length", "0")
             self.end_headers()
 

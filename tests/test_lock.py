@@ -4,9 +4,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taboo.lock import LockError, apply_lock, hub_models, read_lock, unlocked, write_lock
+from taboo.lock import (
+    DataSet,
+    LockError,
+    apply_lock,
+    hub_datasets,
+    hub_models,
+    read_lock,
+    unlocked,
+    write_lock,
+)
+from taboo.tasks import load_task
 
 COMMIT = "0" * 40
+TASKS = ("gsm8k", "ifeval", "ifeval_forbidden_words")
 FILES = {"config.json": {"sha256": "1" * 64, "size": 12}}
 
 
@@ -15,9 +26,14 @@ def config(source: dict, allow: bool = False) -> dict:
     other = {"source": {"hub": "org/other"}}
     return {
         "run": ["one"],
+        "mirror": None,
         "allow_unlocked": allow,
+        "tasks": {name: {"revision": None} for name in TASKS},
         "models": {"tiny": {"source": source, "gated": True}, "other": other},
-        "studies": {"one": {"models": ["tiny"]}, "two": {"models": ["other"]}},
+        "studies": {
+            "one": {"models": ["tiny"], "tasks": dict.fromkeys(TASKS, 3)},
+            "two": {"models": ["other"], "tasks": {"mmlu": 3}},
+        },
     }
 
 
@@ -36,7 +52,7 @@ entries = st.fixed_dictionaries(
 )
 
 
-repositories = st.sampled_from(["org/tiny", "Org-2/Model.1", "1/2"])
+repositories = st.sampled_from(["org/tiny", "Org-2/Model.1", "1/2", "datasets/org/tiny"])
 
 
 @settings(max_examples=40, deadline=None)
@@ -108,3 +124,49 @@ def test_only_models_of_studies_to_run_are_to_be_locked():
     assert unlocked(config({"path": "models/tiny"}), {}) == []
     judged = {**config({"path": "x"}), "judge": {"provider": "local", "model": "other"}}
     assert unlocked(judged, {}) == ["org/other"]
+    repeated = {**config({"path": "x"}), "repro": {"models": ["other"]}}
+    assert unlocked(repeated, {}) == ["org/other"]
+
+
+def test_data_sets_of_studies_to_run_are_to_be_locked_unless_a_mirror_has_them():
+    found = hub_datasets(config({"path": "x"}))
+    gsm8k, ifeval = load_task("gsm8k").hub, load_task("ifeval").hub
+    assert found == {
+        f"datasets/{hub.dataset}": DataSet(hub.revision, (hub.files,)) for hub in (gsm8k, ifeval)
+    }
+    assert found[f"datasets/{gsm8k.dataset}"].takes("main/test-00000-of-00001.parquet")
+    assert not found[f"datasets/{gsm8k.dataset}"].takes("main/train-00000-of-00001.parquet")
+    assert hub_datasets({**config({"path": "x"}), "mirror": "items"}) == {}
+    with_repro = {**config({"path": "x"}), "repro": {"task": "gsm8k"}}
+    assert hub_datasets(with_repro) == found
+
+
+def test_two_commits_of_one_data_set_are_refused():
+    two = config({"path": "x"})
+    two["tasks"]["ifeval"]["revision"] = "a" * 40
+    with pytest.raises(LockError, match=r"tasks\.ifeval_forbidden_words names commit"):
+        hub_datasets(two)
+
+
+def test_locked_data_set_gives_its_tasks_commit_and_files():
+    hub = load_task("gsm8k").hub
+    about = FILES["config.json"]
+    entry = {
+        "revision": hub.revision,
+        "files": {"main/test-0.parquet": about, "main/train-0.parquet": about},
+    }
+    lock = {f"datasets/{hub.dataset}": entry}
+    found = apply_lock(config({"path": "x"}), lock)["tasks"]
+    assert found["gsm8k"] == {"revision": hub.revision, "files": {"main/test-0.parquet": about}}
+    assert found["ifeval"] == {"revision": None}
+    mirrored = {**config({"path": "x"}), "mirror": "items"}
+    assert apply_lock(mirrored, lock)["tasks"] == mirrored["tasks"]
+    entry["revision"] = "a" * 40
+    with pytest.raises(LockError, match=rf"tasks\.gsm8k takes commit {hub.revision}.* has aaaa"):
+        apply_lock(config({"path": "x"}), lock)
+    branch = config({"path": "x"})
+    branch["tasks"]["gsm8k"]["revision"] = "main"
+    assert apply_lock(branch, lock)["tasks"]["gsm8k"]["revision"] == "a" * 40
+    del entry["files"]["main/test-0.parquet"]
+    with pytest.raises(LockError, match=r"has no file main/test-\*\.parquet of openai/gsm8k"):
+        apply_lock(branch, lock)

@@ -8,13 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from taboo.commands.configuration import add_config_option, configuration
+from taboo.files import sha256_file
 from taboo.provenance.audit import Node, audit
 from taboo.provenance.compare import compare
 from taboo.provenance.records import OUTSIDE, name_of, recorded_outputs
 from taboo.provenance.sources import PINS, read_pins
 
 STAGES = (
-    *("provenance", "failures", "figures", "claims", "tables", "judge", "scores", "cells"),
+    *("provenance", "site", "failures", "figures", "claims", "tables", "judge", "scores", "cells"),
     *("journal", "samples", "word_starts", "snapshots", "repository"),
 )
 """From what is shown to what it rests on."""
@@ -50,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
         raise FileNotFoundError(f"{results} has no records: nothing was made there yet")
     targets = [name for target in options.targets for name in find(results, known, target)]
     pins = read_pins(PINS) if PINS.is_file() else {}
-    nodes = audit(results, targets, pins, options.full)
+    locks = {sha256_file(path): read_pins(path) for path in sorted(PINS.parent.glob("*.lock"))}
+    nodes = audit(results, targets, pins, options.full, locks)
     bad = [node for node in nodes.values() if node.problems]
     if options.json:
         files = {

@@ -9,7 +9,9 @@ from taboo.lock import LOCK, hub_datasets, hub_models, read_lock, write_lock
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command."""
-    parser = subparsers.add_parser("lock", help="pin models and data sets of the hub: commits and digests")
+    parser = subparsers.add_parser(
+        "lock", help="pin models and data sets of the hub: commits and digests"
+    )
     add_config_option(parser)
     parser.add_argument(
         "--update", action="store_true", help="look up again what is locked; without it, it is kept"
@@ -25,7 +27,9 @@ def run(options: argparse.Namespace) -> int:
     config = configuration(options.config, locked=False)
     lock = read_lock(LOCK)
     failed = []
-    named = {name: (m["source"].get("revision"), is_taken) for name, m in hub_models(config).items()}
+    named = {
+        name: (m["source"].get("revision"), is_taken) for name, m in hub_models(config).items()
+    }
     named |= {name: (data.revision, data.takes) for name, data in hub_datasets(config).items()}
     for repository, (wanted, taken) in sorted(named.items()):
         known = lock.get(repository)

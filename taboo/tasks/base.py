@@ -23,6 +23,11 @@ class Hub:
     files: str
     revision: str
 
+    @property
+    def repository(self) -> str:
+        """The data set's name among all repositories of the hub."""
+        return f"datasets/{self.dataset}"
+
 
 @dataclass(frozen=True)
 class Prompt:

@@ -149,7 +149,7 @@ def _mirror_records(task: Task, mirror: Path) -> tuple[list[Any], str]:
 def _hub_records(
     task: Task, revision: str, files: Mapping[str, Mapping[str, Any]] | None
 ) -> tuple[list[Any], str]:
-    repository = f"{hub.DATASETS}{task.hub.dataset}"
+    repository = task.hub.repository
     try:
         if files is None:
             found = hub.look_up(repository, revision, lambda name: fnmatch(name, task.hub.files))

@@ -78,7 +78,10 @@ def test_what_a_script_imports_is_locked_for_its_role(root, script, role):
 def test_every_script_runs_in_a_role(root):
     # The judge's rule chooses its role by its provider.
     everything = {f"scripts/{path.name}" for path in (root / "scripts").glob("*.py")}
-    assert everything - {script for script, _ in scripts()} == {"scripts/job.py", "scripts/judge.py"}
+    assert everything - {script for script, _ in scripts()} == {
+        "scripts/job.py",
+        "scripts/judge.py",
+    }
 
 
 def test_what_a_remote_judge_imports_is_locked_for_its_role(root):

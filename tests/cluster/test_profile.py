@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.cluster.workspace import Workspace
+
 
 @pytest.fixture
 def plan(root, tmp_path):
@@ -32,14 +34,16 @@ def plan(root, tmp_path):
 def asked(output: str, rule: str) -> list[str]:
     """The resources of all jobs of a rule."""
     blocks = re.findall(rf"^(?:local)?rule {rule}\w*:\n((?:    .*\n)+)", output, re.MULTILINE)
-    return [re.search(r"^    resources: (.*)$", block, re.MULTILINE)[1] for block in blocks]
+    lines = [re.search(r"^    resources: (.*)$", block, re.MULTILINE)[1] for block in blocks]
+    # Neither the jobs nor what each asks for come in an order of their own.
+    return sorted(", ".join(sorted(line.split(", "))) for line in lines)
 
 
 def test_generate_jobs_ask_for_a_card_and_no_other_job_does(plan):
     output = plan("--profile", "slurm")
     generate = asked(output, "generate")
     assert len(generate) > 100
-    assert all("gpu=1, gpu_model=a100" in line for line in generate)
+    assert all("gpu=1," in line and "gpu_model=a100" in line for line in generate)
     assert all("slurm_partition=gpu" in line for line in generate)
     others = [
         line for rule in ("score", "summarise", "fetch_model") for line in asked(output, rule)
@@ -69,3 +73,22 @@ def test_cells_that_fit_no_card_are_all_named_before_anything_runs(plan):
 def test_without_cards_generation_is_planned_on_cpus(plan):
     output = plan("--profile", "slurm", "--default-resources", "slurm_partition=cpu")
     assert not any("gpu=1" in line for line in asked(output, "generate"))
+
+
+CONTAINERS = ("--profile", "slurm", "--sdm", "apptainer", "--apptainer-args=--nv")
+
+
+def test_jobs_in_containers_are_planned_as_without(plan):
+    inside, outside = plan(*CONTAINERS), plan("--profile", "slurm")
+    assert asked(inside, "generate") == asked(outside, "generate")
+    assert asked(inside, "score") == asked(outside, "score")
+
+
+def test_images_that_are_not_built_are_named_before_anything_runs(tmp_path):
+    work = Workspace(tmp_path / "work", tmp_path, {"tasks": {"gsm8k": 2}, "tokens": 4})
+    assert work.start(*CONTAINERS).wait(timeout=120) == 1
+    for role in ("generate", "analyse"):
+        command = (
+            f"apptainer build --build-arg ROLE={role} containers/{role}.sif containers/taboo.def"
+        )
+        assert command in work.output

@@ -23,7 +23,7 @@ from tests.cluster.slurm_node import PACKAGES, SYSTEM_CONFIG, Slurm
 from tests.cluster.workspace import Workspace
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.xdist_group("slurm")
+pytestmark = pytest.mark.cluster
 
 CELL = "results/cells/smollm2/bf16/gsm8k/baseline.parquet"
 ITEMS = 12
@@ -33,6 +33,8 @@ ON_CPUS = (
     "--default-resources",
     "slurm_partition=cpu",
     "--slurm-init-seconds-before-status-checks=2",
+    # Four jobs run side by side: threads that wait for each other on two cores take minutes.
+    "--set-threads=generate=1",
 )
 
 

@@ -80,6 +80,16 @@ class Workspace:
                 stderr=subprocess.STDOUT,
             )
 
+    def taboo(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Call a command of the library on the small study."""
+        return subprocess.run(
+            [sys.executable, "-m", "taboo.cli", *arguments, "--config", "small.yaml"],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
+
     @property
     def output(self) -> str:
         """What Snakemake printed so far."""

@@ -3,9 +3,12 @@
 import pytest
 
 from taboo.lock import read_lock
+from taboo.tasks import load_task
 from tests.hub_server import Hub, serving, sha256
 
 WEIGHTS = {"config.json": b"{}", "model.safetensors": bytes(1000), "x.bin": b"not taken"}
+GSM8K = load_task("gsm8k").hub
+DATA = {"main/test-0.parquet": bytes(99), "main/train-0.parquet": b"not read", "README.md": b"x"}
 LOCK = "import sys\nfrom taboo.cli import main\nsys.exit(main({arguments}))"
 
 
@@ -17,6 +20,7 @@ def hub(repository):
         for name in ("one", "two"):
             repository.settings["models"][name] = {**tiny, "source": {"hub": f"org/{name}"}}
         repository.settings["studies"]["one"]["models"] = ["tiny", "one", "two"]
+        repository.settings["mirror"] = "items"
         repository.write()
         yield hub
 
@@ -65,3 +69,26 @@ def test_the_commit_that_the_configuration_names_is_locked(hub, repository):
     hub.commit = "b" * 40
     lock(hub, repository, "--update")
     assert read_lock("models.lock.yaml")["org/one"]["revision"] == "b" * 40
+
+
+def test_the_data_sets_of_the_studies_are_locked_at_the_commits_that_their_tasks_name(
+    hub, repository
+):
+    hub.files = {f"datasets/{GSM8K.dataset}": DATA}
+    hub.commit = GSM8K.revision
+    repository.settings["studies"]["one"]["models"] = ["tiny"]
+    repository.settings["mirror"] = None
+    repository.write()
+    done = lock(hub, repository)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"locked  datasets/openai/gsm8k {GSM8K.revision}, 1 files" in done.stdout
+    data = DATA["main/test-0.parquet"]
+    files = {"main/test-0.parquet": {"sha256": sha256(data), "size": len(data)}}
+    assert read_lock("models.lock.yaml") == {
+        "datasets/openai/gsm8k": {"revision": GSM8K.revision, "files": files}
+    }
+    repository.settings["mirror"] = "items"
+    repository.write()
+    hub.requests.clear()
+    lock(hub, repository, "--update")
+    assert hub.requests == []

@@ -1,14 +1,8 @@
 """Loading from the hub, against a server on this machine that answers as the hub does."""
 
-import hashlib
 import io
 import json
-import os
-import subprocess
-import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import unquote, urlsplit
+from fnmatch import fnmatch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,8 +10,8 @@ import pytest
 
 from taboo.tasks import load_task
 from taboo.tasks.sampling import digest, load_items
+from tests.hub_server import TOKEN, Hub, serving, sha256
 
-REVISION = "0123456789abcdef0123456789abcdef01234567"
 MIRRORED = {
     "gsm8k": "main/test-00000-of-00001.parquet",
     "mmlu": "all/test-00000-of-00001.parquet",
@@ -27,19 +21,16 @@ MIRRORED = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def hub(root):
-    """The demo items as data sets of a hub: its address, and the requests it got."""
+    """The demo items as data sets of a hub."""
     files = {}
     for name, path in MIRRORED.items():
         task = load_task(name)
         items = load_items(task, root / "config" / "demo_items")
-        files[task.hub.dataset] = _as_published(name, path, items)
-    requests = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(files, requests))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", requests
-    server.shutdown()
+        files[f"datasets/{task.hub.dataset}"] = _as_published(name, path, items)
+    with serving(Hub(files)) as hub:
+        yield hub
 
 
 def _as_published(name, path, items):
@@ -72,92 +63,96 @@ def _parquet(records):
     return buffer.getvalue()
 
 
-def _handler(files, requests):
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            requests.append(self.path)
-            path = unquote(urlsplit(self.path).path)
-            for dataset, contents in files.items():
-                if path.startswith(f"/api/datasets/{dataset}/tree/{REVISION}"):
-                    entries = [
-                        {"type": "file", "path": name, "size": len(data), "oid": "0"}
-                        for name, data in contents.items()
-                    ]
-                    return self._send(json.dumps(entries).encode(), "application/json")
-                if path.startswith(f"/api/datasets/{dataset}/revision/{REVISION}"):
-                    info = {
-                        "id": dataset,
-                        "sha": REVISION,
-                        "siblings": [{"rfilename": name} for name in contents],
-                    }
-                    return self._send(json.dumps(info).encode(), "application/json")
-                start = f"/datasets/{dataset}/resolve/{REVISION}/"
-                if path.startswith(start) and path.removeprefix(start) in contents:
-                    return self._send(
-                        contents[path.removeprefix(start)], "application/octet-stream"
-                    )
-            self.send_response(404)
-            self.send_header("X-Error-Code", "RevisionNotFound")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        do_HEAD = do_GET
-
-        def _send(self, data, kind):
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.send_header("ETag", f'"{hashlib.sha256(data).hexdigest()}"')
-            self.send_header("X-Repo-Commit", REVISION)
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(data)
-
-        def log_message(self, *arguments):
-            pass
-
-    return Handler
-
-
-def fetch(root, home, endpoint, name, revision=REVISION, offline=False):
+def fetch(hub, home, name, files=None, token=None, **environment):
     """Load a task's items from the hub in a process that knows nothing but its address."""
     code = (
         "import json, sys\nfrom taboo.tasks import load_task\n"
         "from taboo.tasks.sampling import load_items\n"
-        f"print(json.dumps(load_items(load_task({name!r}), revision={revision!r})))"
+        "try:\n"
+        f"    items = load_items(load_task({name!r}), revision={hub.commit!r}, files={files!r})\n"
+        "except (ValueError, OSError) as error:\n"
+        "    sys.exit(f'{type(error).__name__}: {error}')\n"
+        "print(json.dumps(items))"
     )
-    environment = {
-        **{key: value for key, value in os.environ.items() if "proxy" not in key.lower()},
-        "HF_ENDPOINT": endpoint,
-        "HF_HOME": str(home),
-        "HF_HUB_OFFLINE": "1" if offline else "0",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
+    return hub.python(home, code, token, **environment)
+
+
+def locked(hub, name):
+    """What a lock says of a task's files."""
+    task = load_task(name)
+    published = hub.files[f"datasets/{task.hub.dataset}"]
+    return {
+        path: {"sha256": sha256(data), "size": len(data)}
+        for path, data in published.items()
+        if fnmatch(path, task.hub.files)
     }
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True
-    )
 
 
 @pytest.mark.parametrize("name", MIRRORED)
 def test_the_hub_gives_the_same_items_as_a_mirror(root, tmp_path, hub, name):
     """Same records, same order, same digest: null padding, float counts and unused fields go."""
-    done = fetch(root, tmp_path, hub[0], name)
+    done = fetch(hub, tmp_path, name)
     assert done.returncode == 0, done.stderr
     mirrored = load_items(load_task(name), root / "config" / "demo_items")
     assert json.loads(done.stdout) == mirrored
     assert digest(json.loads(done.stdout)) == digest(mirrored)
-    assert not any("train-" in request for request in hub[1])
+    assert not any("train-" in request for request in hub.requests)
 
 
-def test_an_unknown_revision_says_what_to_do(root, tmp_path, hub):
-    done = fetch(root, tmp_path, hub[0], "gsm8k", revision="f" * 40)
-    assert done.returncode != 0
-    assert f"hub data set openai/gsm8k at {'f' * 40} can't be fetched" in done.stderr
+def test_locked_files_are_taken_as_they_are_and_once(root, tmp_path, hub):
+    files = locked(hub, "gsm8k")
+    assert len(files) == 2
+    done = fetch(hub, tmp_path, "gsm8k", files)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == load_items(load_task("gsm8k"), root / "config/demo_items")
+    assert not any(path.startswith("/api/") for path in hub.requests)
+    again = fetch(hub, tmp_path, "gsm8k", files, HF_HUB_OFFLINE="1")
+    assert again.stdout == done.stdout
+
+
+def test_a_file_with_other_bytes_is_refused_by_name_and_taken_anew(tmp_path, hub):
+    files = locked(hub, "gsm8k")
+    name = MIRRORED["gsm8k"]
+    hub.wrong.add(name)
+    done = fetch(hub, tmp_path, "gsm8k", files)
+    assert f"TaskError: datasets/openai/gsm8k at {hub.commit}: {name} came with" in done.stderr
+    hub.wrong.clear()
+    assert fetch(hub, tmp_path, "gsm8k", files).returncode == 0
+
+
+def test_a_gated_data_set_says_where_to_accept_and_never_the_token(tmp_path, hub):
+    repository = f"datasets/{load_task('mmlu').hub.dataset}"
+    hub.gated.add(repository)
+    files = locked(hub, "mmlu")
+    done = fetch(hub, tmp_path, "mmlu", files)
+    assert (
+        f"{repository} is gated: accept its licence at {hub.endpoint}/{repository}" in done.stderr
+    )
+    hub.granted = False
+    done = fetch(hub, tmp_path, "mmlu", files, TOKEN)
+    assert "the account of HF_TOKEN has no access to it" in done.stderr
+    assert TOKEN not in done.stdout + done.stderr
+
+
+def test_no_room_is_noticed_before_anything_is_asked_for(tmp_path, hub):
+    files = {"main/test-0.parquet": {"sha256": "0" * 64, "size": 10**16}}
+    assert "datasets/openai/gsm8k needs 10000000.0 GB in" in fetch(hub, tmp_path, "gsm8k", files).stderr  # fmt: skip
+    assert hub.requests == []
+
+
+def test_an_unknown_revision_says_what_to_do(tmp_path, hub):
+    asked, hub.commit = hub.commit, "f" * 40
+    code = (
+        "from taboo.tasks import load_task\nfrom taboo.tasks.sampling import load_items\n"
+        f"load_items(load_task('gsm8k'), revision={asked!r})"
+    )
+    done = hub.python(tmp_path, code)
+    assert f"datasets/openai/gsm8k has no commit {asked}" in done.stderr
     assert "set `mirror` to a folder with gsm8k/test.jsonl" in done.stderr
 
 
-def test_no_network_says_what_to_do(root, tmp_path):
-    done = fetch(root, tmp_path, "http://127.0.0.1:9", "mmlu", offline=True)
+def test_no_network_says_what_to_do(tmp_path, hub):
+    done = fetch(hub, tmp_path, "mmlu", HF_HUB_OFFLINE="1")
     assert done.returncode != 0
     assert "set `mirror` to a folder with mmlu/test.jsonl" in done.stderr
 
