@@ -102,7 +102,21 @@ def job_name(conditions):
 
 
 def group_pattern(members):
-    return "|".join(re.escape(f"{g.model}/{g.precision}/{g.task}") for g in members)
+    """What `{group}` (model/precision/task) may be where these groups are made.
+
+    Snakemake goes through the whole pattern for every file. So it goes by the form alone if all groups have the same conditions, and otherwise names each model once.
+    """
+    if len(groups_by_conditions()) == 1:
+        return "[^/]+/[^/]+/[^/]+"
+    models = {}
+    for g in members:
+        models.setdefault(f"{g.precision}/{g.task}", []).append(re.escape(g.model))
+    places = {}
+    for place, names in models.items():
+        places.setdefault("|".join(names), []).append(re.escape(place))
+    return "|".join(
+        f"(?:{names})/(?:{'|'.join(found)})" for names, found in places.items()
+    )
 
 
 GROUP_OF = {(g.model, g.precision, g.task, g.conditions): g for g in GROUPS}
@@ -110,7 +124,14 @@ GROUP_OF = {(g.model, g.precision, g.task, g.conditions): g for g in GROUPS}
 
 def of_group(conditions, value):
     """A function for Snakemake: `value` of the group that a job makes."""
-    return lambda wildcards: value(GROUP_OF[*wildcards.group.split("/"), conditions])
+
+    def of(wildcards):
+        group = GROUP_OF.get((*wildcards.group.split("/"), conditions))
+        if group is None:
+            raise WorkflowError(f"no study to run has cells of {wildcards.group}")
+        return value(group)
+
+    return of
 
 
 def cell_files(stage, cells):
@@ -146,20 +167,24 @@ ANALYSIS_TABLES = [
 ]
 if JUDGE:
     ANALYSIS_TABLES.append(f"{RESULTS}/tables/{JUDGE.study}/judge.csv")
+MODELS = {g.model for g in GROUPS} | set(REPRO["models"] if REPRO else [])
+if JUDGE and JUDGE.provider == "local":
+    MODELS.add(JUDGE.model)
+SAMPLES = {(g.task, g.n) for g in GROUPS}
+if REPRO:
+    SAMPLES.add((REPRO["task"], REPRO["items"]))
+# All that the network is needed for.
+FETCHED = [
+    *(f"{RESULTS}/snapshots/{model}/snapshot.json" for model in sorted(MODELS)),
+    *(f"{RESULTS}/samples/{task}/n{n}.jsonl" for task, n in sorted(SAMPLES)),
+]
 # Every file is a target, since Snakemake does not notice that one is gone if what was made from it
 # is there.
 ALL_RESULTS = [
-    *(
-        f"{RESULTS}/snapshots/{model}/snapshot.json"
-        for model in sorted({g.model for g in GROUPS})
-    ),
+    *FETCHED,
     *(
         f"{RESULTS}/word_starts/{model}.safetensors"
         for model in sorted({g.model for g in GROUPS})
-    ),
-    *(
-        f"{RESULTS}/samples/{task}/n{n}.jsonl"
-        for task, n in sorted({(g.task, g.n) for g in GROUPS})
     ),
     *cell_files("cells", CELLS),
     *cell_files("scores", CELLS),

@@ -26,6 +26,7 @@ def run(options: argparse.Namespace) -> int:
         if report.is_file()
         else f"report   (none; snakemake --report {report})"
     )
+    print(f"site     {results / 'site' / 'index.html'}")
     print(f"figures  {results / 'figures'}/*.pdf, .png, .svg, each with its .csv")
     for study in config["run"]:
         table = results / "tables" / study / "cells.csv"

@@ -20,7 +20,10 @@ from taboo.provenance.records import (
     write_record,
 )
 
-STAGES = ("samples", "word_starts", "cells", "scores", "judge", "tables", "figures", "claims")
+STAGES = (
+    *("samples", "word_starts", "cells", "scores", "judge", "tables", "figures", "claims"),
+    "site",
+)
 """The folders in which every file is the output of a job and has a record."""
 
 _log = logging.getLogger("taboo")

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import takewhile
+from operator import eq
 
 from taboo.stats.failure_modes import FAILURE_MODES
 from taboo.stats.tables import CellInput, item_table
@@ -74,16 +76,15 @@ def examples_page(
 def pieces(token_ids: Sequence[int], decode: Decode) -> Iterator[str]:
     """Yield the text that each token adds, so that the pieces together are the decoded whole.
 
-    A token that ends inside a character adds nothing; the one that completes the character adds it.
+    A token that ends inside a character adds nothing; the one that completes the character adds it. Bytes that turn out to be no character change what was decoded before them, so a token adds as much of the whole as is sure with it.
     """
-    done = ""
-    for end in range(1, len(token_ids) + 1):
-        text = decode(list(token_ids[:end]))
-        if text.endswith("\ufffd") and end < len(token_ids):
-            yield ""
-            continue
-        yield text.removeprefix(done)
-        done = text
+    ids = list(token_ids)
+    whole, done = decode(ids), 0
+    for end in range(1, len(ids) + 1):
+        begun = decode(ids[:end])
+        sure = len(whole) if end == len(ids) else sum(takewhile(bool, map(eq, begun, whole)))
+        yield whole[done:sure]
+        done = max(done, sure)
 
 
 def _example(row: object, cells: Mapping[str, CellInput]) -> Example:

@@ -106,7 +106,7 @@ class Workspace:
         # The jobs of a group are indented below it.
         pattern = r"^ *(?:local)?rule (\w+):\n(?: *input:.*\n)? *output: (.*)$"
         for rule, output in re.findall(pattern, text, re.MULTILINE):
-            if rule != "manifest":
+            if rule not in ("manifest", "site_figures", "site_pages"):
                 jobs.setdefault(rule, []).append(output)
         return jobs
 
