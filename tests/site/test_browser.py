@@ -105,8 +105,10 @@ def test_model_text_shows_as_text_and_never_runs(desktop, site):
         assert desktop.execute_script(
             "return document.body.textContent.includes(arguments[0])", SCRIPT
         )
-    visit(desktop, site, f"item.html#{GROUP}/gsm8k%2F1")
-    assert one(desktop, ".pane[data-cell=baseline] pre").get_property("textContent") == TEXTS[1]
+    for typed in ("gsm8k%2F1", "gsm8k/1"):
+        visit(desktop, site, f"item.html#{GROUP}/{typed}")
+        assert one(desktop, "h1").text == "gsm8k/1"
+        assert one(desktop, ".pane[data-cell=baseline] pre").get_property("textContent") == TEXTS[1]
 
 
 def test_square_opens_its_cell_and_missing_cells_are_shown_as_missing(desktop, site):

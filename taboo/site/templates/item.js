@@ -9,10 +9,11 @@
   let removed = true;
 
   const show = (data) => {
-    const [study, model, precision, task, id] = taboo.address();
+    const [study, model, precision, task, ...rest] = taboo.address();
     const place = [study, model, precision, task];
+    const id = rest.join("/"); // typed by hand, an item's slashes stay as they are
     const index = data.items.findIndex((item) => item.id === id);
-    if (index < 0) return [make("h1", {}, id ?? ""), make("p", { class: "empty" }, "This item is not in the sample.")];
+    if (index < 0) return [make("h1", {}, id), make("p", { class: "empty" }, "This item is not in the sample.")];
     const item = data.items[index];
     document.title = `${item.id} – ${data.label}`;
     const all = [...new Set(data.cells.map((cell) => cell.series))];
