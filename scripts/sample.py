@@ -4,6 +4,7 @@ from pathlib import Path
 from job import job
 
 from taboo.tasks import load_task
+from taboo.tasks.base import TaskError
 from taboo.tasks.sampling import load_items, seeded_sample, write_sample
 
 with job(snakemake) as (log, _):  # noqa: F821
@@ -19,11 +20,16 @@ with job(snakemake) as (log, _):  # noqa: F821
         records=params.data["records"],
         sha256=params.data["sha256"],
     )
-    sample = seeded_sample(
-        items,
-        int(snakemake.wildcards.n),  # noqa: F821
-        params.seed,
-        task.stratum,
-    )
+    try:
+        sample = seeded_sample(
+            items,
+            int(snakemake.wildcards.n),  # noqa: F821
+            params.seed,
+            task.stratum,
+        )
+    except TaskError as error:
+        raise TaskError(
+            f"{task.name}: {error}: lower its number under `tasks` of a study"
+        ) from error
     log.info("%d of %d items", len(sample), len(items))
     write_sample(snakemake.output[0], task, sample)  # noqa: F821

@@ -14,6 +14,8 @@ from taboo.provenance.records import DamagedRecord, read_record, recorded_output
 
 CPU = "CPU"
 """The card that stands for runs without a GPU."""
+LONG_BUDGET = 256
+"""New tokens per generation from which on a run tells what share of a budget is used."""
 
 
 class CalibrationError(ValueError):
@@ -113,7 +115,7 @@ def save_calibration(path: str | Path, calibration: Calibration) -> Path:
     cards: dict[str, Any] = {}
     for name, card in calibration.cards.items():
         cards[name] = {
-            "memory_gb": card.memory_gb,
+            "memory_gb": _short(card.memory_gb),
             "devices": list(card.devices),
             "estimate": {precision: dict(sizes) for precision, sizes in card.estimate.items()},
             "measured": {
@@ -132,7 +134,7 @@ def save_calibration(path: str | Path, calibration: Calibration) -> Path:
 def calibrated(calibration: Calibration, runs: Iterable[Run]) -> Calibration:
     """The calibration with the speeds and the budget shares of `runs` in place of what it had for the same cards, precisions and sizes.
 
-    Several runs of one size count by their tokens. Raises CalibrationError naming a device that is no card of the calibration.
+    Several runs of one size count by their tokens. Budget shares are taken from runs with budgets of `LONG_BUDGET` tokens or more, since a short budget is used up by what a longer one would not be. Raises CalibrationError naming a device that is no card of the calibration.
     """
     runs = [run for run in runs if run.tokens]
     cards = dict(calibration.cards)
@@ -148,7 +150,11 @@ def calibrated(calibration: Calibration, runs: Iterable[Run]) -> Calibration:
         cards[name] = replace(card, measured={**card.measured, precision: sizes})
     shares = dict(calibration.budget_share)
     for alignment in shares:
-        of = [run for run in runs if run.alignment == alignment]
+        of = [
+            run
+            for run in runs
+            if run.alignment == alignment and run.budget >= LONG_BUDGET * run.items
+        ]
         if of:
             used = sum(run.tokens for run in of) / sum(run.budget for run in of)
             shares[alignment] = round(min(used, 1.0), 3)
@@ -181,6 +187,10 @@ def runs_of(config: Mapping[str, Any]) -> list[Run]:
             **done,
         )
     return list(runs.values())
+
+
+def _short(number: float | None) -> float | None:
+    return int(number) if number is not None and number.is_integer() else number
 
 
 def card_of(calibration: Calibration, device: str) -> str:

@@ -75,7 +75,9 @@ class Journal:
             self._lock.seek(0)
             holder = self._lock.read().strip() or "another process"
             self._lock.close()
-            raise JournalInUse(f"{self.path} is being written by {holder}") from None
+            raise JournalInUse(
+                f"{self.path} is being written by {holder}; let it end, or end it, and run again"
+            ) from None
         self._lock.truncate(0)
         job = os.environ.get("SLURM_JOB_ID")
         self._lock.write(

@@ -32,6 +32,8 @@ def load_config(
             loaded = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         except yaml.YAMLError as error:
             raise ConfigError(f"{path} is not valid YAML: {error}") from error
+        if not isinstance(loaded or {}, Mapping):
+            raise ConfigError(f"{path} must hold keys with values, not a {type(loaded).__name__}")
         merged = merge(merged, loaded or {})
     return complete(merged, schema, lock)
 
@@ -74,6 +76,9 @@ def complete(
     elif result[REPRO] is None:
         raise ConfigError("run: repro: there is no part `repro` that says what to run")
     _check_references(result)
+    result["figures"] = {
+        name: _applicable(figure, result) for name, figure in result["figures"].items()
+    }
     return result if lock is None else apply_lock(result, read_lock(lock))
 
 
@@ -137,6 +142,50 @@ def _check_references(config: Mapping[str, Any]) -> None:
     for name, figure in config["figures"].items():
         for study in figure["studies"]:
             _known(f"figures.{name}.studies: {study}", study, config["studies"])
+        for option, allowed in _choices(config, config["studies"]).items():
+            for value in _values(figure.get(option)):
+                _known(f"figures.{name}.{option}: {value}", value, allowed)
+
+
+def _choices(config: Mapping[str, Any], studies: Iterable[str]) -> dict[str, list[Any]]:
+    """What a figure of these studies can be narrowed to, by the figure's option."""
+    chosen = [config["studies"][name] for name in studies]
+    models = [model for study in chosen for model in study["models"]]
+    tasks = [task for study in chosen for task in study["tasks"]]
+    families = [config["models"][model]["family"] for model in models]
+    sizes = [config["models"][model]["size_b"] for model in models]
+    precisions = [precision for study in chosen for precision in study["precisions"]]
+    found = {
+        "tasks": tasks,
+        "task": tasks,
+        "models": models,
+        "families": families,
+        "family": families,
+        "ladder_family": families,
+        "sizes": sizes,
+        "precision": precisions,
+        "reference": precisions,
+    }
+    return {option: list(dict.fromkeys(values)) for option, values in found.items()}
+
+
+def _values(option: Any) -> list[Any]:
+    if option is None:
+        return []
+    return option if isinstance(option, list) else [option]
+
+
+def _applicable(figure: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """The figure without options that would leave nothing of its studies.
+
+    An overlay's figure inherits options that were written for other studies: the paper's tasks say nothing about a study of one's own task.
+    """
+    choices = _choices(config, figure["studies"])
+    return {
+        option: value
+        for option, value in figure.items()
+        if option not in choices or set(_values(value)) & set(choices[option])
+    }
 
 
 def _check_repro(config: Mapping[str, Any]) -> None:
@@ -152,10 +201,10 @@ def _check_repro(config: Mapping[str, Any]) -> None:
             raise ConfigError(f"repro.conditions: {text} is sampled, but these must be greedy")
 
 
-def _known(where: str, name: str, allowed: Iterable[str]) -> None:
+def _known(where: str, name: Any, allowed: Iterable[Any]) -> None:
     names = list(allowed)
     if name not in names:
-        raise ConfigError(f"{where}: there is none of that name; known: {', '.join(names)}")
+        raise ConfigError(f"{where}: there is none of that name; known: {', '.join(map(str, names))}")
 
 
 def _explain(error: jsonschema.ValidationError) -> str:

@@ -496,7 +496,7 @@ def judge_table() -> pd.DataFrame:
             numbers = {"agreement": part.value, "low": part.low, "high": part.high}
             flat = agree == n
             rows.append(
-                {"study": "judge", "task": task, "group": group, "n_asked": n, "n": n, **numbers}
+                {"study": "main", "task": task, "group": group, "n_asked": n, "n": n, **numbers}
                 | {"kappa": None if flat else 0.8, "ac1": 1.0 if flat else 0.9}
             )
     return pd.DataFrame(rows)

@@ -69,10 +69,22 @@ def test_runs_replace_estimates_and_count_by_their_tokens():
 
 
 def test_runs_give_the_share_of_the_budget():
-    runs = [one_run(100, 1.0), one_run(200, 1.0), one_run(900, 1.0, alignment="instruct")]
+    used = {"base": [1000, 2000], "instruct": [9000]}
+    runs = [
+        one_run(tokens, 1.0, alignment=alignment, budget=10_000)
+        for alignment, all_tokens in used.items()
+        for tokens in all_tokens
+    ]
     calibration = calibrated(Calibration({"A": CARD}, SHARES), runs)
     assert calibration.budget_share == {"base": 0.15, "instruct": 0.9}
     assert calibrated(calibration, runs[:1]).budget_share == {"base": 0.1, "instruct": 0.9}
+
+
+def test_short_budgets_say_nothing_of_the_share_of_long_ones():
+    run = one_run(999, 1.0, budget=1000)
+    calibration = calibrated(Calibration({"A": CARD}, SHARES), [run])
+    assert calibration.budget_share == SHARES
+    assert calibration.cards["A"].tokens_per_s("bf16", 4.0) == 999
 
 
 def test_an_unknown_device_is_named():

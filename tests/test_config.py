@@ -131,6 +131,49 @@ def test_broken_yaml_is_named(tmp_path):
         load_config([tmp_path / "a.yaml"], SCHEMA)
 
 
+def test_overlay_that_is_no_mapping_is_named(tmp_path):
+    (tmp_path / "a.yaml").write_text("[a, b]")
+    with pytest.raises(ConfigError, match=r"a\.yaml must hold keys with values, not a list"):
+        load_config([tmp_path / "a.yaml"], SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("tasks", ["gsm8k", "gsm9k"], r"figures\.retention\.tasks: gsm9k: .* known: gsm8k"),
+        ("families", ["g"], r"figures\.retention\.families: g: .* known: f"),
+        ("precision", "nf4", r"figures\.retention\.precision: nf4: .* known: bf16"),
+        ("task", "mmlu", r"figures\.retention\.task: mmlu: .* known: gsm8k"),
+        ("models", ["huge"], r"figures\.retention\.models: huge: .* known: tiny"),
+        ("sizes", [7], r"figures\.retention\.sizes: 7: .* known: 0.1"),
+    ],
+)
+def test_options_of_figures_name_what_there_is(option, value, message):
+    config = changed("figures", {"retention": {"studies": ["one"], option: value}})
+    with pytest.raises(ConfigError, match=message):
+        complete(config, SCHEMA)
+
+
+def test_inherited_options_that_would_leave_nothing_of_a_study_do_not_apply():
+    base = load_config([ROOT / "config.yaml"], SCHEMA)
+    own = {
+        "models": ["llama-3.1-8b"],
+        "precisions": ["bf16"],
+        "tasks": {"humaneval": 3},
+        "conditions": ["baseline", "taboo_i1"],
+    }
+    overlay = {
+        "run": ["mine"],
+        "studies": {"mine": own},
+        "figures": {name: {"studies": ["mine"]} for name in ("retention", "heatmap", "exception")},
+    }
+    figures = complete(merge(base, overlay), SCHEMA)["figures"]
+    assert figures["retention"] == {"studies": ["mine"]}
+    assert figures["heatmap"].keys() == {"studies", "ladder_from", "representative_size"}
+    assert figures["exception"] == {"studies": ["mine"], "family": "llama-3"}
+    assert figures["ladder"] == base["figures"]["ladder"]
+
+
 def test_mirror_from_the_environment_unless_configured(monkeypatch):
     monkeypatch.setenv("TABOO_MIRROR", "/data/benchmarks")
     assert complete(SMALL, SCHEMA)["mirror"] == "/data/benchmarks"
@@ -194,11 +237,11 @@ def test_claims_are_about_cells_that_a_study_runs():
     for claim in load_claims(ROOT / "claims.yaml"):
         for other in ({}, claim.minus or {}, claim.over or {}):
             where = {**claim.where, **other}
-            if "study" not in where:
-                assert claim.table == "judge"
-                continue
             study = config["studies"][where["study"]]
-            if claim.table not in ("cells", "timing"):
+            if claim.table == "judge":
+                assert config["judge"]["study"] == where["study"]
+                assert where["task"] in config["judge"]["tasks"]
+            elif claim.table not in ("cells", "timing"):
                 assert claim.table in study["analyses"], claim.id
             for column, there in columns(config, study).items():
                 value = where.get(column, [])

@@ -48,7 +48,10 @@ def run(options: argparse.Namespace) -> int:
         return against(results, options.against, options.json)
     known = [name_of(results, output) for output in recorded_outputs(results)]
     if not known:
-        raise FileNotFoundError(f"{results} has no records: nothing was made there yet")
+        raise FileNotFoundError(
+            f"{results} has no records: nothing was made there yet (another configuration's results "
+            "are named with --config)"
+        )
     targets = [name for target in options.targets for name in find(results, known, target)]
     pins = read_pins(PINS) if PINS.is_file() else {}
     locks = {sha256_file(path): read_pins(path) for path in sorted(PINS.parent.glob("*.lock"))}

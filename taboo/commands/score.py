@@ -42,7 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--mirror",
         metavar="FOLDER",
-        default=os.environ.get(MIRROR_VARIABLE),
+        default=os.environ.get(MIRROR_VARIABLE) or None,
         help=f"where the task's data is as files (default: ${MIRROR_VARIABLE}, else the hub)",
     )
     parser.add_argument(

@@ -20,18 +20,18 @@ def run(options: argparse.Namespace) -> int:
     """Print the places of the report, figures and tables, and a line of result per model."""
     config = configuration(options.config)
     results = Path(config["results"])
+    missing = [study for study in config["run"] if not _table(results, study).is_file()]
+    if missing:
+        raise FileNotFoundError(f"{_table(results, missing[0])} is not there yet: run snakemake")
     report = results / "report.html"
-    print(
-        f"report   {report}"
-        if report.is_file()
-        else f"report   (none; snakemake --report {report})"
+    how = " ".join(
+        ["snakemake", "--configfile", *options.config] if options.config else ["snakemake"]
     )
+    print(f"report   {report}" if report.is_file() else f"report   (none; {how} --report {report})")
     print(f"site     {results / 'site' / 'index.html'}")
     print(f"figures  {results / 'figures'}/*.pdf, .png, .svg, each with its .csv")
     for study in config["run"]:
-        table = results / "tables" / study / "cells.csv"
-        if not table.is_file():
-            raise FileNotFoundError(f"{table} is not there yet: run snakemake first")
+        table = _table(results, study)
         print(f"tables   {table}")
         for line in summary(
             read_cells(table), {k: v["label"] for k, v in config["models"].items()}
@@ -40,6 +40,10 @@ def run(options: argparse.Namespace) -> int:
     if config["notice"]:
         print(config["notice"])
     return 0
+
+
+def _table(results: Path, study: str) -> Path:
+    return results / "tables" / study / "cells.csv"
 
 
 def summary(cells: pd.DataFrame, labels: dict[str, str]) -> list[str]:
@@ -61,7 +65,10 @@ def summary(cells: pd.DataFrame, labels: dict[str, str]) -> list[str]:
     retained = by_rank["n_retained"].sum() / by_rank["n_baseline_correct"].sum()
     lines.append(
         "  of these still right under taboo, all tasks: "
-        + ", ".join(f"i={rank} {share:.0%}" for rank, share in retained.items())
+        + ", ".join(
+            f"i={rank} {'n/a' if pd.isna(share) else format(share, '.0%')}"
+            for rank, share in retained.items()
+        )
     )
     dose = by_rank["delta_s_per_intervention"].mean()
     lines.append(

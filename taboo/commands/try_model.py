@@ -16,6 +16,9 @@ from taboo.models import fetch_model
 from taboo.stats.examples import pieces
 from taboo.surprisal import mean_surprisal, total_surprisal
 
+FETCHED = Path("build/models")
+"""Where models are put that no run has fetched."""
+
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command."""
@@ -68,7 +71,9 @@ def model_folder(name: str) -> Path:
     for overlays in (["config/demo.yaml"], []):
         config = configuration(overlays)
         if name in config["models"]:
-            folder = Path(config["results"]) / "snapshots" / name
+            made = Path(config["results"]) / "snapshots" / name
+            # Results hold only what a job made and recorded.
+            folder = made if (made / "snapshot.json").is_file() else FETCHED / name
             if not (folder / "snapshot.json").is_file():
                 fetch_model(config["models"][name]["source"], folder)
             return folder / "files"

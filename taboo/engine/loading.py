@@ -161,7 +161,7 @@ def check_architecture(config: PretrainedConfig) -> None:
     if text.model_type not in ARCHITECTURES:
         raise ValueError(
             f"the slot engine cannot run the architecture {text.model_type!r} "
-            f"(it runs {', '.join(ARCHITECTURES)}); use HuggingFaceEngine"
+            f"(it runs {', '.join(ARCHITECTURES)}); as a library, `taboo.engine.hf.HuggingFaceEngine` runs it"
         )
     scaling = text.rope_parameters or {}
     kinds = [
@@ -170,7 +170,7 @@ def check_architecture(config: PretrainedConfig) -> None:
     for kind in {"dynamic", "longrope"}.intersection(kinds):
         raise ValueError(
             f"rope type {kind!r} rescales all rows by the longest one in the batch, which the "
-            "slot engine cannot run reproducibly; use HuggingFaceEngine"
+            "slot engine cannot run reproducibly; as a library, `taboo.engine.hf.HuggingFaceEngine` runs it"
         )
     if getattr(text, "use_bidirectional_attention", False):
         raise ValueError("the slot engine cannot run a model with bidirectional attention")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, ParamSpec
 
 import matplotlib
@@ -99,7 +100,9 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
 
 def head(figure: Figure, options: dict[str, Any], handles: Sequence[Artist] = ()) -> None:
     """Put the legend on top of the figure and, where `options["notice"]` is set, that sentence above it."""
-    notice = options.get("notice")
+    letters_per_inch = 16  # in the notice's size
+    width = int(figure.get_figwidth() * letters_per_inch)
+    notice = "\n".join(wrap(options.get("notice") or "", width)) or None
     look = {"size": 7.5, "color": "#a33b00", "style": "italic"}
     if handles:
         legend = figure.legend(handles=handles, loc="outside upper center", ncols=6, title=notice)

@@ -25,7 +25,7 @@ def test_what_is_there_is_reused_and_what_does_not_fit_is_named(repository, caps
 
 
 def test_calibrate_takes_over_what_runs_took(repository, capsys):
-    done = {"items": 3, "tokens": 400, "budget": 500, "seconds": 2.0}
+    done = {"items": 3, "tokens": 800, "budget": 1000, "seconds": 4.0}
     cell = Cell("tiny", "bf16", "gsm8k", "baseline")
     assert main(["plan", "--calibrate"]) == 2
     assert "has no record of a run that generated anything" in capsys.readouterr().err
