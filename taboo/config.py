@@ -204,7 +204,9 @@ def _check_repro(config: Mapping[str, Any]) -> None:
 def _known(where: str, name: Any, allowed: Iterable[Any]) -> None:
     names = list(allowed)
     if name not in names:
-        raise ConfigError(f"{where}: there is none of that name; known: {', '.join(map(str, names))}")
+        raise ConfigError(
+            f"{where}: there is none of that name; known: {', '.join(map(str, names))}"
+        )
 
 
 def _explain(error: jsonschema.ValidationError) -> str:

@@ -126,4 +126,6 @@ def tree(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _count(nodes: list[Node]) -> str:
-    return nodes[0].name.partition("/")[2] if len(nodes) == 1 else f"{len(nodes)} files"
+    if len(nodes) > 1:
+        return f"{len(nodes)} files"
+    return nodes[0].name.partition("/")[2] or "1 file"

@@ -51,6 +51,7 @@ def describe(
     Raises ValueError for an unknown precision or engine and for an architecture the engine can't run.
     """
     check_precision(precision)
+    check_folder(model_path)
     config = AutoConfig.from_pretrained(model_path)
     kind = torch.device(device or default_device()).type
     if engine == "slots":
@@ -101,6 +102,14 @@ def check_precision(precision: str) -> None:
     if precision not in get_args(Precision):
         raise ValueError(
             f"unknown precision {precision!r}: there are {', '.join(get_args(Precision))}"
+        )
+
+
+def check_folder(model_path: str | Path) -> None:
+    """Raise FileNotFoundError unless `model_path` is a model's folder; names of the hub are none."""
+    if not Path(model_path, "config.json").is_file():
+        raise FileNotFoundError(
+            f"{model_path} is no folder of a model: there is no config.json in it"
         )
 
 
@@ -210,6 +219,7 @@ def load_model(
     Of a multimodal checkpoint only the language model is kept.
     """
     check_precision(precision)
+    check_folder(model_path)
     settings = quantization_settings(precision)
     if precision == "int8":
         # It warns at every call that activations are cast to float16, which is how int8 works.

@@ -56,6 +56,9 @@ def test_unknown_names_are_refused_by_name(model_path: Paths) -> None:
     path = model_path("qwen2")
     with pytest.raises(ValueError, match="unknown precision 'fp8': there are bf16, fp32"):
         open_engine(path, "fp8")
+    for missing in ("/nonexistent", "org/name", path.parent):
+        with pytest.raises(FileNotFoundError, match=f"{missing} is no folder of a model"):
+            open_engine(missing)
     with pytest.raises(ValueError, match="unknown engine 'magic'"):
         describe(path, "bf16", "magic")
 
