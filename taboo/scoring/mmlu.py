@@ -12,8 +12,9 @@ _LETTERS = "ABCDEFGHIJ"
 _MANY_UNPARSED = 0.2
 # What may stand before a letter that is set apart: spaces, quotes, brackets, emphasis, LaTeX.
 _OPEN = r"(?:\\boxed\{|\\text(?:bf)?\{|\\\(|[\s(\[{*_\"'“‘`$.…:,;-])*"
-# No word, hyphen, apostrophe, slash or the like goes on from the letter.
-_APART = r"(?![\w+#&/-]|[’'][a-zA-Z]|\.\w)"
+# No word, hyphen, apostrophe, slash or the like goes on from the letter, and it is not ruled out.
+_RULED_OUT = r"[)\]*.]*[ \t]+(?:is|was|are)[ \t]+(?:not|wrong|incorrect|false)\b"
+_APART = rf"(?![\w+#&/-]|[’'][a-zA-Z]|\.\w|{_RULED_OUT})"
 _NO_WORD = r"(?![ \t]+[^\W\d_])"
 _VERDICT = r"is[ \t]+(?:the[ \t]+)?(?:correct|right|true|best|answer)"
 _REASON = rf"(?=[ \t]+(?:because|since|as|{_VERDICT})\b|[ \t]+(?:or|and)[ \t]+[A-J]\b)"
@@ -53,9 +54,9 @@ def score_text(item: Mapping[str, Any], text: str) -> Verdict:
     1. `leading`: the text starts with a letter that is set apart (`B`, `b)`, `(D)`, `**C**`, `B. 4`, `C because`).
     2. `stated`: a letter after `answer:`, `the answer is`, `option is` or the like.
     3. `enclosed`: a letter in brackets or emphasis of its own, `(D)` or `**C**`.
-    4. `named`: a capital letter after `is`, `choose`, `option` and the like, or before `because`, `since`, `is correct`.
+    4. `named`: a capital letter, or a small one in brackets, after `is`, `choose`, `option` and the like, or a capital before `because`, `since`, `is correct`.
 
-    `A` followed by a word is the article (so is `I` the pronoun), unless a reason or verdict follows (`A because …`). No letter: the outcome is `unparsed`.
+    A letter that is ruled out (`B is wrong`) is not stated. `A` followed by a word is the article (so is `I` the pronoun), unless a reason or verdict follows (`A because …`). No letter: the outcome is `unparsed`.
     """
     target = gold(item)
     letter, rule = _read(answer_part(text), _LETTERS[: len(item["choices"])])
@@ -90,11 +91,12 @@ def _rules(letters: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     capital = rf"{names}{_APART}|{words}{_APART}(?:{_NO_WORD}|{_REASON})"
     letter = rf"(?P<letter>{capital}|[{letters.lower()}]{_APART}{_NO_WORD})"
     lone = rf"(?P<letter>{names}{_APART}|{words}{_APART}{_NO_WORD})"
-    enclosed = rf"(?:\(|\*\*|\\boxed\{{(?:\\text\{{)?)(?P<letter>[{letters}])(?:[.)]|\*\*|\}})"
+    enclosed = rf"(?:\(|\*\*|\\boxed\{{(?:\\text\{{)?)(?P<letter>[{letters}])(?!{_RULED_OUT})(?:[.)]|\*\*|\}})"
+    small = rf"\((?P<small>[{letters.lower()}])\)(?!{_RULED_OUT})"
     before = rf"(?<![\w'’-])(?P<before>[{letters}])(?=[ \t]+(?:because|since|{_VERDICT})\b)"
     return (
         ("leading", re.compile(rf"\A{_OPEN}{letter}")),
         ("stated", re.compile(rf"(?i:{_MARKER}){_OPEN}{letter}")),
         ("enclosed", re.compile(enclosed)),
-        ("named", re.compile(rf"(?i:{_LEAD}){lone}|{before}")),
+        ("named", re.compile(rf"(?i:{_LEAD})(?:{lone}|{small})|{before}")),
     )

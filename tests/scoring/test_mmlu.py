@@ -92,6 +92,9 @@ NAMED = {
     "It is A.": "A",
     "I think C because I computed": "C",
     "Here A is the correct one": "A",
+    "Option (b)": "B",
+    "I choose (d).": "D",
+    "Option (B) is wrong, so I pick C": "C",
 }
 NONE = [
     "",
@@ -104,6 +107,11 @@ NONE = [
     "Answer: Antwort",
     "Vitamin C is good",
     "B-52",
+    "B is wrong",
+    "(B) is wrong",
+    "**B** is not it",
+    "Option (b) is incorrect",
+    "I think A is false.",
     "B/C",
     "C++",
     "C#",
