@@ -77,7 +77,7 @@ def count_sentence(data: pd.DataFrame) -> str:
     """Say how many items the cells have: `n = 500 items per cell (HumanEval: 164).`"""
     sizes = data.dropna(subset=["n"]).groupby("task")["n"].agg(lambda n: tuple(sorted(set(n))))
     if sizes.empty:
-        return "No cell has been run."
+        return "No cell of this figure has been run."
     usual = sizes.mode().iat[0] if sizes.nunique() > 1 else sizes.iat[0]
     others = [
         f"{task_label(task)}: {_numbers(sizes[task])}"
