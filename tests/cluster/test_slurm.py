@@ -206,7 +206,7 @@ def test_job_out_of_time_is_sent_again_with_more_and_resumes(runs, slurm):
 
 def test_second_writer_is_refused_and_told_the_job(runs):
     _, job, refusal = runs["timeout"].result()
-    assert re.search(rf"is being written by process \d+ on \S+, job {job}$", refusal)
+    assert re.search(rf"is being written by process \d+ on \S+, job {job};", refusal)
 
 
 def test_job_out_of_memory_is_sent_again_with_more(runs, slurm):
