@@ -2,16 +2,14 @@ from pathlib import Path
 
 from job import job
 
-from taboo.files import sha256_file
-from taboo.provenance.sources import PINS, read_pins
+from taboo.provenance.sources import PINS, read_locks, read_pins
 from taboo.site.lineage import figure_lineages
 from taboo.site.pages import write_figure
 
 with job(snakemake) as (log, _):  # noqa: F821
     inputs, params = snakemake.input, snakemake.params  # noqa: F821
     site = Path(snakemake.output[0]).parent.parent  # noqa: F821
-    locks = {sha256_file(path): read_pins(path) for path in sorted(PINS.parent.glob("*.lock"))}
-    found = figure_lineages(site.parent, params.figures, read_pins(PINS), locks)
+    found = figure_lineages(site.parent, params.figures, read_pins(PINS), read_locks())
     pictures = zip(params.figures, inputs.pictures, inputs.captions, strict=True)
     for figure, picture, caption in pictures:
         write_figure(

@@ -139,10 +139,11 @@ def _check_references(config: Mapping[str, Any]) -> None:
                     f"{where}.conditions: {text} is compared with {condition.baseline_name}, "
                     "which is not in the list"
                 )
+    choices = _choices(config, config["studies"])
     for name, figure in config["figures"].items():
         for study in figure["studies"]:
             _known(f"figures.{name}.studies: {study}", study, config["studies"])
-        for option, allowed in _choices(config, config["studies"]).items():
+        for option, allowed in choices.items():
             for value in _values(figure.get(option)):
                 _known(f"figures.{name}.{option}: {value}", value, allowed)
 

@@ -8,11 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from taboo.commands.configuration import add_config_option, configuration
-from taboo.files import sha256_file
 from taboo.provenance.audit import Node, audit
 from taboo.provenance.compare import compare
 from taboo.provenance.records import OUTSIDE, name_of, recorded_outputs
-from taboo.provenance.sources import PINS, read_pins
+from taboo.provenance.sources import PINS, read_locks, read_pins
 
 STAGES = (
     *("provenance", "site", "failures", "figures", "claims", "tables", "judge", "scores", "cells"),
@@ -54,8 +53,7 @@ def run(options: argparse.Namespace) -> int:
         )
     targets = [name for target in options.targets for name in find(results, known, target)]
     pins = read_pins(PINS) if PINS.is_file() else {}
-    locks = {sha256_file(path): read_pins(path) for path in sorted(PINS.parent.glob("*.lock"))}
-    nodes = audit(results, targets, pins, options.full, locks)
+    nodes = audit(results, targets, pins, options.full, read_locks())
     bad = [node for node in nodes.values() if node.problems]
     if options.json:
         files = {

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from taboo.files import read_json, sha256_file, write_json, write_text
-from taboo.provenance.records import lineage, name_of, read_record, recorded_outputs
+from taboo.provenance.records import (
+    figure_outputs,
+    lineage,
+    name_of,
+    read_record,
+    recorded_outputs,
+)
 
 Entries = dict[str, dict[str, Any]]
 
@@ -40,11 +46,8 @@ def write_lineage(path: str | Path, results: str | Path, figure: str) -> None:
 
     Raises ValueError naming an ancestor without an intact record.
     """
-    names = [
-        name
-        for name in (name_of(results, output) for output in recorded_outputs(results))
-        if name.startswith("figures/") and Path(name).stem == figure
-    ]
+    made = (name_of(results, output) for output in recorded_outputs(results))
+    names = figure_outputs(made, figure)
     records, damaged = lineage(results, names)
     for line in damaged.values():
         raise ValueError(line)

@@ -69,6 +69,11 @@ def recorded_outputs(results: str | Path) -> Iterator[Path]:
     return (Path(results) / name.with_suffix("") for name in names)
 
 
+def figure_outputs(names: Iterable[str], figure: str) -> list[str]:
+    """Those of the names that are a figure's files: its picture in each format, csv and caption."""
+    return [name for name in names if name.rpartition(".")[0] == f"figures/{figure}"]
+
+
 def lineage(
     results: str | Path, names: Iterable[str]
 ) -> tuple[dict[str, dict[str, Any] | None], dict[str, str]]:

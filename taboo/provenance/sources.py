@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from taboo.files import sha256_file
+
 PINS = Path("envs") / "constraints.txt"
 """The file with the exact version of every package, below the repository's root."""
 
@@ -69,6 +71,11 @@ def read_pins(path: str | Path) -> dict[str, str]:
     """Versions by package from a constraints file, names in lower case with hyphens."""
     pairs = re.findall(r"^([\w.-]+)==(\S+)", Path(path).read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pairs}
+
+
+def read_locks() -> dict[str, dict[str, str]]:
+    """The pins of each role's lock by the lock's sha256, as a record names it; read from the working folder."""
+    return {sha256_file(path): read_pins(path) for path in sorted(PINS.parent.glob("*.lock"))}
 
 
 def _parsed(root: Path, path: Path) -> tuple[tuple[Path, ...], tuple[str, ...], str]:

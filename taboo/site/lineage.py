@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from taboo.provenance.audit import Node, audit
-from taboo.provenance.records import lineage, name_of, recorded_outputs
+from taboo.provenance.records import figure_outputs, lineage, name_of, recorded_outputs
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,7 @@ def figure_lineages(
     Every file is read again, see `taboo.provenance.audit`. `pins` and `locks` are the versions that packages should have had. Raises ValueError naming a figure that was not made.
     """
     made = [name_of(results, output) for output in recorded_outputs(results)]
-    files = {
-        figure: [name for name in made if name.rpartition(".")[0] == f"figures/{figure}"]
-        for figure in figures
-    }
+    files = {figure: figure_outputs(made, figure) for figure in figures}
     for figure, names in files.items():
         if not names:
             raise ValueError(f"{results} holds no record of the figure {figure}")
